@@ -1,0 +1,1 @@
+"""Maps from logits to weights, their statistics, and the kernels that use them."""

@@ -1,0 +1,1 @@
+"""Scalar problems that state evolution and message passing share."""

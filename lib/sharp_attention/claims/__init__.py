@@ -1,0 +1,1 @@
+"""The ledger: every statement of the papers as a test."""

@@ -1,0 +1,5 @@
+"""The ``sharp-attention`` command."""
+
+import typer
+
+app = typer.Typer(no_args_is_help=True)

@@ -1,0 +1,1 @@
+"""What is run, saved and resumed."""

@@ -1,0 +1,1 @@
+"""All drawing: each function takes records and returns axes."""

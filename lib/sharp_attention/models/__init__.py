@@ -1,0 +1,1 @@
+"""Trainable and random attention models, and loaders for real weights."""

@@ -1,0 +1,1 @@
+"""The tasks of both papers: parameters, samples, targets, measured overlaps."""

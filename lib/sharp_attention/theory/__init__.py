@@ -1,0 +1,1 @@
+"""Bounds, order-parameter equations and thresholds."""

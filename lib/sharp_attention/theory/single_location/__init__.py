@@ -1,0 +1,1 @@
+"""Order-parameter equations of single-location regression."""

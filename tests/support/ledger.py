@@ -1,0 +1,48 @@
+"""Evaluate a claim with one function of the library broken on purpose."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from sharp_attention.claims import registry
+
+__all__ = ["Mutation", "statement", "verdict", "verdict_under"]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One way to break the library: `target` is replaced by `broken(original)`.
+
+    `target` is "module:function", the module in which the claim looks it up.
+    """
+
+    name: str
+    target: str
+    broken: Callable[[Callable], Callable]
+
+
+def statement(claim_id: str) -> registry.Statement:
+    """Find the declared statement by its id."""
+    return next(s for s in registry.statements() if s.id == claim_id)
+
+
+def verdict(claim_id: str) -> str:
+    """Compute the verdict now, without any cache."""
+    return registry.evaluate(statement(claim_id)).status
+
+
+def verdict_under(
+    monkeypatch: pytest.MonkeyPatch, claim_id: str, mutation: Mutation
+) -> str:
+    """Compute the verdict while the library is broken."""
+    module_name, function_name = mutation.target.split(":")
+    module = importlib.import_module(module_name)
+    broken = mutation.broken(getattr(module, function_name))
+    with monkeypatch.context() as patch:
+        patch.setattr(module, function_name, broken)
+        try:
+            return verdict(claim_id)
+        except Exception as error:
+            # A crash is noticed too, but it is not the verdict that we test.
+            raise AssertionError(f"{mutation.name} crashed the claim") from error
