@@ -1,1 +1,10 @@
-"""The ledger: every statement of the papers as a test."""
+"""The ledger: every statement of the papers as a test.
+
+Importing this package enters all statements, a module per subject.
+"""
+
+# Keep one line per subject: to add one, write `claims/<subject>.py` and name it here.
+from sharp_attention.claims.ledger import all_claims
+from sharp_attention.claims.registry import Claim
+
+__all__ = ["Claim", "all_claims"]

@@ -1,0 +1,37 @@
+"""All experiments by name; a module is imported only when its experiment is asked for.
+
+To add one, write a module that ends with ``EXPERIMENT = Experiment(...)`` and enter
+it here.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the records import JAX, and listing names should be instant
+    from sharp_attention.experiments.records import Experiment
+
+__all__ = ["find", "names"]
+
+_MODULES = {
+    "dispersion-sweep": "dispersion_sweep",
+}
+
+
+def names() -> list[str]:
+    """Return the names of all experiments."""
+    return list(_MODULES)
+
+
+def find(name: str) -> "Experiment":
+    """Return the experiment `name`.
+
+    Raises
+    ------
+    ValueError
+        With the list of the names that exist.
+    """
+    if name not in _MODULES:
+        known = ", ".join(names())
+        raise ValueError(f"NAME must be one of {known}; received {name!r}")
+    module = importlib.import_module(f"{__package__}.{_MODULES[name]}")
+    return module.EXPERIMENT

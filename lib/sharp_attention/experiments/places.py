@@ -1,0 +1,60 @@
+"""Where results and caches lie: inside a clone, or beside a reader without one.
+
+A *clone* is the working copy that the current folder belongs to, else the one that
+this package is installed from (``pip install --editable .``).
+Without either, results go to ``./results`` and caches to the user's cache folder.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["cache_folder", "clone", "package_folder", "results_folder"]
+
+
+def package_folder() -> Path:
+    """Return the folder of the library's source that is running now."""
+    return Path(__file__).resolve().parents[1]
+
+
+def clone() -> Path | None:
+    """Return the top of the clone, or None outside one."""
+    here, package = Path.cwd().resolve(), package_folder()
+    candidates = [here, *here.parents, *package.parents[1:2]]
+    return next((folder for folder in candidates if _is_clone(folder)), None)
+
+
+def results_folder(name: str) -> Path:
+    """Return the default output folder of the experiment `name`.
+
+    ``book/results/NAME`` in a clone, else ``./results/NAME``.
+    """
+    top = clone()
+    base = Path("results") if top is None else top / "book" / "results"
+    return base / name
+
+
+def cache_folder() -> Path:
+    """Return the folder of everything that may be deleted at any time.
+
+    The environment variable ``SHARP_ATTENTION_CACHE`` if set; ``.cache`` in a
+    clone; else the platform's folder for caches.
+    """
+    chosen = os.environ.get("SHARP_ATTENTION_CACHE")
+    if chosen:
+        return Path(chosen)
+    top = clone()
+    return _user_cache() / "sharp-attention" if top is None else top / ".cache"
+
+
+def _is_clone(folder: Path) -> bool:
+    markers = ("pyproject.toml", "lib/sharp_attention/__init__.py")
+    return all((folder / marker).is_file() for marker in markers)
+
+
+def _user_cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
