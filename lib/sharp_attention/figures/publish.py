@@ -120,7 +120,13 @@ def _svg(figure: Figure, name: str, alt: str) -> str:
     buffer = io.StringIO()
     # A fixed salt and no date: the same figure gives the same bytes.
     with mpl.rc_context({"svg.hashsalt": name}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        # Tight, so that no label is cut off.
+        figure.savefig(
+            buffer,
+            format="svg",
+            bbox_inches="tight",
+            metadata={"Date": None, "Creator": None},
+        )
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(PAGE_TEXT, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -137,5 +143,7 @@ def _svg(figure: Figure, name: str, alt: str) -> str:
 
 def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
+    figure.savefig(
+        buffer, format="png", dpi=160, bbox_inches="tight", metadata={"Software": None}
+    )
     return buffer.getvalue()
