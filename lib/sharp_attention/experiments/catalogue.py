@@ -14,6 +14,7 @@ __all__ = ["find", "names"]
 
 _MODULES = {
     "dispersion-sweep": "dispersion_sweep",
+    "max-retrieval": "max_retrieval",
 }
 
 

@@ -9,10 +9,8 @@ stopped and resumed takes the same steps as one which was not.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +18,7 @@ import optax
 from jaxtyping import Array, Float
 
 from sharp_attention._checks import check_integer, require
+from sharp_attention.experiments.workspace import Workspace
 from sharp_attention.models.set_attention import Activation, SetAttention
 from sharp_attention.tasks import max_retrieval
 
@@ -29,6 +28,7 @@ STEPS_PER_LOSS = 100
 """The recorded loss is the mean over so many steps."""
 
 _STEPS_PER_CALL = 1000
+_STEPS_PER_SAVE = 10_000
 _OPTIMISER = optax.adamw(1e-3, weight_decay=1e-3)
 
 
@@ -75,21 +75,17 @@ def loss(model: SetAttention, sets: max_retrieval.Sets) -> Float[Array, ""]:
 def train(
     recipe: TrainingRecipe,
     *,
-    checkpoint: Path | None = None,
-    save_every: int = 10_000,
-    snapshots: Callable[[int, SetAttention], None] | None = None,
-    report: Callable[[int], None] | None = None,
+    workspace: Workspace | None = None,
+    report: Callable[[int], None] = lambda step: None,
 ) -> tuple[SetAttention, np.ndarray]:
     """Run a recipe to its end.
 
     Parameters
     ----------
     recipe : seed, length and arm
-    checkpoint : file that holds the state of the run; if it exists the run goes on
-        from there, and every `save_every` steps it is replaced atomically
-    save_every : a multiple of 1000
-    snapshots : called with (step, model) after every `save_every` steps
-    report : called with the step reached, for a progress bar
+    workspace : where the run saves its state every 10,000 steps, and from where it
+        goes on if a state is there
+    report : called with the step reached after every 1000 steps
 
     Returns
     -------
@@ -100,18 +96,15 @@ def train(
     model = SetAttention.initialise(model_key, activation=recipe.activation)
     records = recipe.num_steps // STEPS_PER_LOSS
     state = _State(model, _OPTIMISER.init(model), jnp.array(0), jnp.zeros(records))
-    if checkpoint is not None and checkpoint.exists():
-        state = eqx.tree_deserialise_leaves(checkpoint, state)
+    if workspace is not None:
+        state = workspace.load(state) or state
     while (step := int(state.step)) < recipe.num_steps:
         length = min(_STEPS_PER_CALL, recipe.num_steps - step)
         state = _advance(state, data_key, length, recipe.smallest_size)
         step += length
-        if report is not None:
-            report(step)
-        if step % save_every == 0 and checkpoint is not None:
-            _save(checkpoint, state)
-        if step % save_every == 0 and snapshots is not None:
-            snapshots(step, state.model)
+        report(step)
+        if workspace is not None and step % _STEPS_PER_SAVE == 0:
+            workspace.save(state)
     return state.model, np.asarray(state.losses)
 
 
@@ -128,10 +121,3 @@ def _advance(state: _State, data_key: Array, length: int, smallest_size: int) ->
         return _State(model, optimiser, state.step + 1, losses), None
 
     return jax.lax.scan(step, state, None, length=length)[0]
-
-
-def _save(path: Path, state: _State) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.stem + ".partial" + path.suffix)
-    eqx.tree_serialise_leaves(temporary, state)
-    temporary.replace(path)

@@ -16,15 +16,16 @@ e_i = <Q h_q, K h_i> / sqrt(dim)     attention logits
 z   = sum_i w_i V h_i                attended vector, w = weights(e)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from sharp_attention._checks import check_choice, check_integer
+from sharp_attention._checks import check_choice, check_integer, require
 from sharp_attention.attention import activations
 
 __all__ = ["SetAttention", "SetOutput", "TwoLayer"]
@@ -183,6 +184,40 @@ class SetAttention(eqx.Module):
         attention = weights(logits, where=where)
         attended = jnp.einsum("bi,bid->bd", attention, values)
         return SetOutput(self.readout(attended), logits, attention)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Give all parameters by name, ready to be written to a file."""
+        leaves, _ = jax.tree_util.tree_flatten_with_path(self)
+        return {
+            jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf)
+            for path, leaf in leaves
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], *, activation: Activation = "gelu"
+    ) -> "SetAttention":
+        """Build a model from what `to_arrays` gave.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is missing, unknown or of another shape than the rest asks.
+        """
+        require("key_map" in arrays, "arrays", "a set-attention model", list(arrays))
+        dim = arrays["key_map"].shape[0]
+        shape = jax.eval_shape(
+            lambda: cls.initialise(jax.random.key(0), dim=dim, activation=activation)
+        )
+        paths, structure = jax.tree_util.tree_flatten_with_path(shape)
+        wanted = {
+            jax.tree_util.keystr(path, simple=True, separator="."): leaf.shape
+            for path, leaf in paths
+        }
+        found = {name: array.shape for name, array in arrays.items()}
+        require(found == wanted, "arrays", f"of shapes {wanted}", found)
+        leaves = [jnp.asarray(arrays[name]) for name in wanted]
+        return jax.tree_util.tree_unflatten(structure, leaves)
 
     def attention_logits(
         self,
