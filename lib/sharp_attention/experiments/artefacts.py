@@ -44,7 +44,7 @@ def write(plan: Plan, results: Sequence[CellResult]) -> Path:
 
 
 def read_table(name: str, file: str, folder: Path | None = None) -> pd.DataFrame:
-    """Read one CSV file of an artefact; floats come back bit by bit.
+    """Read one CSV file of an artefact.
 
     Parameters
     ----------
@@ -57,8 +57,7 @@ def read_table(name: str, file: str, folder: Path | None = None) -> pd.DataFrame
     FileNotFoundError
         With the command that makes it.
     """
-    path = _existing(name, file, folder)
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(_existing(name, file, folder))
 
 
 def read_manifest(name: str, folder: Path | None = None) -> dict[str, Any]:

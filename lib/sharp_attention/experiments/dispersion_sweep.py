@@ -51,7 +51,7 @@ def compute(parameters: Parameters, workspace: Workspace) -> Outcome:
     theta = parameters["temperature"]
     with jax.enable_x64(True):
         logits = draw_logits(parameters["num_items"], parameters["seed"])
-        plain_entropy = float(entropy.entropy(logits / theta))
+        plain_entropy = entropy.entropy(logits / theta)
         sharpening = float(temperature.inverse_temperature(plain_entropy))
         rows = [
             {"rule": rule, **parameters, **measure(logits, theta / factor)}
@@ -61,30 +61,40 @@ def compute(parameters: Parameters, workspace: Workspace) -> Outcome:
 
 
 def draw_logits(num_items: int, seed: int) -> Float64:
-    """Draw `num_items` logits, uniform on [0, SPREAD]; the same at any temperature."""
+    """Draw `num_items` logits, uniform on [0, SPREAD]; the same at any temperature.
+
+    The row is filled up with −inf, which masks a key, to the largest size: JAX then
+    compiles once instead of once for each size.
+    """
     generator = np.random.default_rng([seed, num_items])
-    return generator.uniform(0.0, SPREAD, num_items)
+    logits = np.full(NUM_ITEMS[-1], -np.inf)
+    logits[:num_items] = generator.uniform(0.0, SPREAD, num_items)
+    return logits
 
 
 def measure(logits: Float64, effective_temperature: float) -> Row:
     """Return what softmax does at `effective_temperature`, and what it may do."""
-    weights = activations.softmax(logits, temperature=effective_temperature)
-    width, num_items = float(dispersion.spread(logits)), len(logits)
+    is_item = np.isfinite(logits)
+    weights = np.asarray(activations.softmax(logits, temperature=effective_temperature))
+    width, num_items = float(dispersion.spread(logits)), int(is_item.sum())
     limits = (width, num_items, effective_temperature)
     lower, upper = dispersion.weight_bounds(*limits)
     sharp_lower, sharp_upper = dispersion.sharp_weight_bounds(*limits)
-    return {
+    measured = {
         "inverse_temperature": 1.0 / effective_temperature,
         "spread": width,
         "top_weight": float(weights.max()),
-        "lowest_weight": float(weights.min()),
+        "lowest_weight": float(weights[is_item].min()),
         "entropy": float(entropy.entropy(logits / effective_temperature)),
+    }
+    proved = {
         "lower_bound": lower,
         "upper_bound": upper,
         "sharp_lower_bound": sharp_lower,
         "sharp_upper_bound": sharp_upper,
         "entropy_floor": dispersion.entropy_floor(*limits),
     }
+    return measured | {name: float(bound) for name, bound in proved.items()}
 
 
 def collect(results: Sequence[CellResult]) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ So an executor decides nothing but where and in which order cells are computed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 __all__ = ["Executor", "in_this_process", "on_cluster"]
 
@@ -14,6 +14,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+@runtime_checkable
 class Executor(Protocol):
     """Maps a function over tasks; results may come in any order."""
 

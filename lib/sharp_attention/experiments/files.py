@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
 from sharp_attention._checks import require
 
 __all__ = [
@@ -24,8 +26,8 @@ __all__ = [
     "write_atomically",
 ]
 
-Value: TypeAlias = str | int | float | bool | None
-"""One entry of a table."""
+Value: TypeAlias = str | int | float | bool | np.generic | None
+"""One entry of a table; a NumPy scalar is written as the plain number it holds."""
 
 Row: TypeAlias = Mapping[str, Value]
 """One line of a table: column name to entry."""
@@ -84,7 +86,7 @@ def prune(paths: Iterable[Path], *, keep: int) -> None:
 
 
 def _plain_number(value: object) -> object:
-    if hasattr(value, "item"):
+    if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"a record must hold plain values; received {value!r}")
 

@@ -1,7 +1,6 @@
 """The folder in which a cell that runs for minutes saves its state on the way."""
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -50,12 +49,6 @@ class Workspace:
         if not path.is_file():
             return None
         return eqx.tree_deserialise_leaves(io.BytesIO(path.read_bytes()), like)
-
-    def resume(self, start: Callable[[], State], name: str = "state") -> State:
-        """Return the saved tree if there is one, else a fresh `start()`."""
-        first = start()
-        saved = self.load(first, name)
-        return first if saved is None else saved
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.eqx"

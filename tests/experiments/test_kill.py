@@ -1,0 +1,60 @@
+"""The promise of the sweep, kept by the real command: a kill costs one cell."""
+
+import hashlib
+import signal
+import time
+from pathlib import Path
+
+import command
+
+# 88 cells, so that there is time to stop the run while it is under way.
+ARGUMENTS = ("reproduce", "dispersion-sweep", "--quick", "--seeds", "4")
+CELLS = 88
+
+
+def records(output: Path) -> dict[Path, tuple[int, int]]:
+    """Return inode and time of change of each finished cell."""
+    found = output.glob(".reproduce/*/record.json")
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
+
+
+def run_until(num_cells: int, output: Path, how: signal.Signals) -> int:
+    """Run, stop as soon as so many cells are finished, and return the exit code."""
+    run = command.start(*ARGUMENTS, "--output", str(output), "--resume")
+    deadline = time.monotonic() + 120
+    while len(records(output)) < num_cells:
+        assert run.poll() is None, "the run ended before it could be stopped"
+        assert time.monotonic() < deadline, "the cells were not finished in time"
+        time.sleep(0.005)
+    run.send_signal(how)
+    code = run.wait(timeout=60)
+    assert len(records(output)) < CELLS
+    assert not (output / "manifest.json").exists()
+    return code
+
+
+def test_killed_then_interrupted_then_resumed_equals_undisturbed(
+    tmp_path: Path,
+) -> None:
+    stopped, undisturbed = tmp_path / "stopped", tmp_path / "undisturbed"
+
+    assert run_until(5, stopped, signal.SIGKILL) == -signal.SIGKILL
+    after_kill = records(stopped)
+    assert run_until(len(after_kill) + 5, stopped, signal.SIGINT) == 130
+    after_interrupt = records(stopped)
+    resumed = command.run(*ARGUMENTS, "--output", str(stopped), "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"{len(after_interrupt)} of {CELLS} cells are finished" in resumed.stderr
+    finally_there = records(stopped)
+
+    assert len(finally_there) == CELLS
+    assert after_kill.items() <= after_interrupt.items() <= finally_there.items(), (
+        "a finished cell was computed again"
+    )
+    full = command.run(*ARGUMENTS, "--output", str(undisturbed))
+    assert full.returncode == 0, full.stderr
+    checksums = [
+        hashlib.sha256((folder / "dispersion.csv").read_bytes()).hexdigest()
+        for folder in (stopped, undisturbed)
+    ]
+    assert checksums[0] == checksums[1]
