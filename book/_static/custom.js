@@ -1,0 +1,29 @@
+/* What a style sheet can't do, in a few lines. */
+
+/* Everything that scrolls sideways can be reached and scrolled with the keyboard. */
+function makeScrollersReachable() {
+  const scrollers = "div.math, .amsmath, .output.text_html, .pst-scrollable-table-container, pre";
+  for (const element of document.querySelectorAll(scrollers)) {
+    if (element.scrollWidth > element.clientWidth && !element.hasAttribute("tabindex")) {
+      element.tabIndex = 0;
+    }
+  }
+}
+
+/* A button's name for a screen reader starts with the words that can be seen on it. */
+function nameButtonsByTheirWords() {
+  for (const button of document.querySelectorAll("button[aria-label], a[aria-label]")) {
+    const words = button.innerText.trim();
+    if (words && !button.ariaLabel.toLowerCase().includes(words.toLowerCase())) {
+      button.ariaLabel = `${words}: ${button.ariaLabel}`;
+    }
+  }
+}
+
+addEventListener("load", () => {
+  nameButtonsByTheirWords();
+  makeScrollersReachable();
+  addEventListener("resize", makeScrollersReachable);
+  /* Formulas get their width only when MathJax has set them. */
+  window.MathJax?.startup?.promise?.then(makeScrollersReachable);
+});

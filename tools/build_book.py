@@ -1,0 +1,64 @@
+"""Execute every chapter and build the site: ``python tools/build_book.py``.
+
+The same as ``jupyter-book build . --path-output book -W -n --keep-going``, with two
+checks that its exit status does not make: that a page was written at all, and that
+every page of the table of contents is there.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TOP = Path(__file__).resolve().parents[1]
+SITE = TOP / "book" / "_build" / "html"
+
+
+def pages(toc: Any) -> Iterator[str]:
+    """Yield the pages named anywhere in a table of contents."""
+    if isinstance(toc, dict):
+        yield from (toc[key] for key in ("root", "file") if key in toc)
+        for value in toc.values():
+            yield from pages(value)
+    elif isinstance(toc, list):
+        for value in toc:
+            yield from pages(value)
+
+
+def missing_pages(site: Path) -> list[str]:
+    """Return the pages of the table of contents that the site lacks."""
+    toc = yaml.safe_load((TOP / "_toc.yml").read_text(encoding="utf-8"))
+    wanted = ["index", *pages(toc)]
+    return [page for page in wanted if not (site / f"{page}.html").is_file()]
+
+
+def build() -> int:
+    """Run Jupyter Book from the top of the repository; return its exit status."""
+    options = ["--path-output", "book", "-W", "-n", "--keep-going", "--quiet"]
+    program = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "build", ".", *options]
+    return subprocess.run(command, cwd=TOP, check=False).returncode
+
+
+def main() -> int:
+    """Build, check, say where the book lies; return 0 if all is well."""
+    start = time.perf_counter()
+    status = build()
+    lacking = missing_pages(SITE)
+    seconds = time.perf_counter() - start
+    if status or lacking:
+        for page in lacking:
+            print(f"not built: {page}", file=sys.stderr)
+        print(f"The book was not built ({seconds:.0f} s).", file=sys.stderr)
+        return status or 1
+    index = (SITE / "index.html").relative_to(TOP)
+    print(f"The book is at {index} ({seconds:.0f} s).")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
