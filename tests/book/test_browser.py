@@ -1,0 +1,206 @@
+"""The pages as Chromium shows them: light and dark, at a desk and on a phone.
+
+One browser for all, with the network off. A page is loaded once for each width; the
+rules of axe-core that depend on colours are asked again in the dark.
+"""
+
+import os
+from dataclasses import dataclass, field
+
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from playwright.sync_api import Page, sync_playwright
+
+from browser import FLAGS, find_chromium, serve
+from site_pages import SITE, page_names
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
+
+SERIOUS = {"serious", "critical"}
+
+AXE = """
+async (rules) => {
+  const options = {resultTypes: ["violations"], preload: false};
+  if (rules) options.runOnly = {type: "rule", values: rules};
+  const {violations} = await axe.run(document, options);
+  return violations.map(v => [v.impact, v.id, v.nodes.slice(0, 3).map(n => n.html)]);
+}
+"""
+
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+"""The rules whose answer depends on the colour mode."""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    program = find_chromium()
+    if program is None:
+        missing = "no Chromium found (set SHARP_ATTENTION_CHROMIUM to its path)"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(built):
+    with serve(SITE) as address:
+        yield address
+
+
+@dataclass
+class Visit:
+    """A page that is open, and what happened while it was loaded."""
+
+    page: Page
+    address: str
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, name: str) -> None:
+        """Load a page and wait until formulas are set."""
+        self.complaints.clear()
+        self.requests.clear()
+        self.page.goto(f"{self.address}/{name}", wait_until="load")
+        self.page.evaluate("window.MathJax?.startup?.promise")
+
+    def switch(self, mode: str) -> None:
+        """Change the colour mode as the button does, without the wait of a fade."""
+        script = "mode => document.documentElement.dataset.theme = mode"
+        self.page.evaluate(script, mode)
+
+    def violations(self, rules: list[str] | None = None) -> list[object]:
+        """Return what axe-core finds serious."""
+        if not self.page.evaluate("typeof axe === 'object'"):
+            self.page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
+        found = self.page.evaluate(AXE, rules)
+        return [violation for violation in found if violation[0] in SERIOUS]
+
+
+@pytest.fixture(scope="module", params=WIDTHS, ids=str)
+def visit(request, chromium, address):
+    width, height = WIDTHS[request.param]
+    context = chromium.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="light",
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    visit = Visit(page, address)
+    page.on("request", lambda r: visit.requests.append(r.url))
+    page.on("pageerror", lambda e: visit.complaints.append(str(e)))
+    page.on("requestfailed", lambda r: visit.complaints.append(f"failed: {r.url}"))
+    page.on(
+        "console",
+        lambda m: m.type in {"error", "warning"} and visit.complaints.append(m.text),
+    )
+    yield visit
+    context.close()
+
+
+@pytest.mark.parametrize("name", page_names() or ["index.html"])
+def test_page_in_the_browser(visit, name):
+    visit.open(name)
+    assert visit.complaints == []
+    elsewhere = [
+        u for u in visit.requests if not u.startswith((visit.address, "data:"))
+    ]
+    assert elsewhere == []
+    overflow = "document.documentElement.scrollWidth - window.innerWidth"
+    assert visit.page.evaluate(overflow) <= 0
+    assert visit.violations() == []
+    visit.switch("dark")
+    assert visit.violations(COLOUR_RULES) == []
+
+
+def test_colour_mode_follows_the_system_and_can_be_chosen(chromium, address):
+    context = chromium.new_context(color_scheme="dark")
+    page = context.new_page()
+    theme = "document.documentElement.dataset.theme"
+    page.goto(f"{address}/book/index.html")
+    assert page.evaluate(theme) == "dark"
+    shades = set()
+    for _ in range(3):
+        page.click("button.theme-switch-button")
+        shades.add(page.evaluate(theme))
+    assert shades == {"light", "dark"}
+    page.click("button.theme-switch-button")
+    chosen = page.evaluate("document.documentElement.dataset.mode")
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.mode") == chosen
+    context.close()
+
+
+def test_figures_follow_the_text_colour(visit):
+    script = """() => {
+      const text = getComputedStyle(document.body).color;
+      const used = document.querySelectorAll("figure.sharp-figure svg *");
+      const fills = [...used].map(e => getComputedStyle(e).fill);
+      return [text, fills.includes(text), used.length];
+    }"""
+    seen = set()
+    for name in page_names():
+        if "sharp-figure" not in (SITE / name).read_text(encoding="utf-8"):
+            continue
+        visit.open(name)
+        for mode in ("light", "dark"):
+            visit.switch(mode)
+            text, follows, marks = visit.page.evaluate(script)
+            assert follows, f"{name}, {mode}: none of {marks} marks"
+            seen.add(text)
+        break
+    assert len(seen) in {0, 2}
+
+
+def focus_search(page: Page) -> None:
+    """Go to the search button with the tabulator alone."""
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        classes = page.evaluate("document.activeElement.className")
+        if "search-button__button" in str(classes):
+            return
+    pytest.fail("the search button is not among the first twelve stops")
+
+
+def test_search_works_from_the_keyboard(visit):
+    visit.open("book/how-to-use.html")
+    focus_search(visit.page)
+    visit.page.keyboard.press("Enter")
+    visit.page.keyboard.type("dispersion")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#search-results ul.search li a")
+    assert visit.page.locator("#search-results ul.search li").count() >= 1
+    assert visit.complaints == []
+
+
+def test_book_opens_from_a_folder(chromium, built):
+    # A memory stick has no server.
+    context = chromium.new_context()
+    page, complaints = context.new_page(), []
+    page.on("pageerror", lambda e: complaints.append(str(e)))
+    page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+    page.goto((SITE / "index.html").as_uri())
+    page.wait_for_url("**/book/index.html")
+    page.goto((SITE / "book" / "notation.html").as_uri())
+    page.wait_for_selector("mjx-container")
+    family = "document.fonts.check('16px \"Source Serif 4\"')"
+    assert page.evaluate(family)
+    page.goto((SITE / "search.html").as_uri() + "?q=dispersion")
+    page.wait_for_selector("#search-results ul.search li a")
+    assert complaints == []
+    context.close()
+
+
+def test_wrong_address_deep_in_the_site_leads_back(visit):
+    # A server would show this page for any address; its links start from the root.
+    visit.open("404.html")
+    link = visit.page.locator("article a").first.get_attribute("href")
+    target = visit.page.evaluate(
+        "link => new URL(link, document.baseURI).pathname", link
+    )
+    assert target == "/book/index.html"

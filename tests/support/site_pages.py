@@ -1,0 +1,83 @@
+"""The built site as tests see it: pages, their links and what they load."""
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from bs4 import BeautifulSoup
+
+__all__ = ["SITE", "TOP", "anchors", "loads", "page", "page_names", "resolve"]
+
+TOP = Path(__file__).resolve().parents[2]
+SITE = Path(os.environ.get("SHARP_ATTENTION_SITE", TOP / "book" / "_build" / "html"))
+"""Another folder can be tested: the published one, before it is published."""
+
+_LOADED = {
+    "script": "src",
+    "img": "src",
+    "source": "src",
+    "iframe": "src",
+    "embed": "src",
+    "object": "data",
+    "video": "src",
+    "audio": "src",
+    "image": "href",
+}
+_LINKED = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "preconnect"}
+
+
+def page_names() -> list[str]:
+    """Return every page, as a path relative to the site."""
+    found = (path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+    return sorted(name for name in found if not name.startswith("_static/"))
+
+
+@cache
+def page(name: str) -> BeautifulSoup:
+    """Return a page, parsed."""
+    return BeautifulSoup((SITE / name).read_text(encoding="utf-8"), "html.parser")
+
+
+@cache
+def anchors(name: str) -> frozenset[str]:
+    """Return the identifiers of a page."""
+    return frozenset(str(tag["id"]) for tag in page(name).find_all(id=True))
+
+
+def loads(name: str) -> Iterator[str]:
+    """Yield the addresses from which a page loads something by itself."""
+    for tag, attribute in _LOADED.items():
+        for element in page(name).find_all(tag):
+            if element.get(attribute):
+                yield str(element[attribute])
+    for element in page(name).find_all("link"):
+        if _LINKED & set(element.get("rel") or []):
+            yield str(element["href"])
+    for element in page(name).find_all(style=True):
+        yield from _urls(str(element["style"]))
+    for element in page(name).find_all("style"):
+        yield from _urls(element.get_text())
+
+
+def style_sheet_loads(path: Path) -> Iterator[str]:
+    """Yield the addresses from which a style sheet loads fonts and pictures."""
+    yield from _urls(path.read_text(encoding="utf-8"))
+
+
+def resolve(name: str, link: str) -> tuple[str, str]:
+    """Return the file (relative to the site) and the anchor that a link leads to."""
+    base = page(name).find("base")
+    start = f"http://site/{name}" if base is None else "http://site/"
+    address, anchor = urldefrag(urljoin(start, link))
+    path = unquote(urlsplit(address).path).lstrip("/")
+    if path == "" or path.endswith("/"):
+        path += "index.html"
+    return path, unquote(anchor)
+
+
+def _urls(style: str) -> Iterator[str]:
+    yield from re.findall(r"url\(\s*['\"]?([^'\")]+)", style)
+    yield from re.findall(r"@import\s+['\"]([^'\"]+)", style)
