@@ -1,0 +1,176 @@
+"""The ledger as a page of the book: one table for each paper and part.
+
+A wide page shows a table; on a phone each claim becomes a card of its own, so that
+nothing has to be scrolled sideways. Roles are spelled out, because a table that is
+laid out as cards is no table to a screen reader any more.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+
+from sharp_attention._checks import check_choice
+from sharp_attention.claims import wording
+from sharp_attention.claims.registry import Claim
+
+__all__ = ["PAPERS", "PARTS", "LedgerPage", "overview", "part_of", "tables"]
+
+PAPERS = {
+    "softmax-not-enough": "Softmax is not enough",
+    "single-location": "Statistical advantage of softmax attention",
+    "ours": "Beyond both papers",
+}
+"""What each paper is called on the page."""
+
+PARTS = {
+    "Foundations": ("notation", "primer"),
+    "Dispersion": ("sharp-functions", "dispersion-lemma", "logit-spread"),
+    "Single-location regression": (
+        "single-location-regression",
+        "order-parameters",
+        "population-risk",
+        "finite-samples",
+        "bayes-optimal",
+        "landscape",
+    ),
+    "Adaptive temperature": (
+        "adaptive-temperature",
+        "max-retrieval",
+        "clrs-text",
+        "streaming-kernels",
+    ),
+    "Beyond the papers": ("phase-transition", "size-generalisation", "escapes"),
+}
+"""The chapters of each part of the book, in its order."""
+
+
+@dataclass(frozen=True)
+class LedgerPage:
+    """A piece of HTML that a notebook shows as it is."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def part_of(claim: Claim) -> str:
+    """Return the part of the book whose chapter treats `claim`.
+
+    Raises
+    ------
+    ValueError
+        If its chapter belongs to no part.
+    """
+    chapters = {chapter: part for part, names in PARTS.items() for chapter in names}
+    check_choice("chapter", claim.chapter, chapters)
+    return chapters[claim.chapter]
+
+
+def overview(claims: Sequence[Claim]) -> LedgerPage:
+    """Count the verdicts of each paper in one table."""
+    counts = Counter((claim.paper, claim.status) for claim in claims)
+    heads = {status: f"{symbol} {status}" for status, symbol in wording.SYMBOLS.items()}
+    rows = [
+        _row(title, [(heads[s], str(counts[paper, s])) for s in heads])
+        for paper, title in PAPERS.items()
+    ]
+    table = _table("Verdicts of each paper", ["Paper", *heads.values()], rows)
+    return LedgerPage(_STYLE + table)
+
+
+def tables(claims: Sequence[Claim], paper: str) -> LedgerPage:
+    """Show all claims of one `paper`, a table for each part of the book.
+
+    Raises
+    ------
+    ValueError
+        If the paper is unknown, or the chapter of a claim belongs to no part.
+    """
+    check_choice("paper", paper, PAPERS)
+    order = list(PARTS)
+    chosen = [claim for claim in claims if claim.paper == paper]
+    if not chosen:
+        return LedgerPage("<p>No claim of this paper is entered.</p>")
+    by_part = groupby(sorted(chosen, key=lambda c: order.index(part_of(c))), part_of)
+    heads = ["Statement", "Quoted", "Computed", "Verdict"]
+    html = [
+        _table(f"{PAPERS[paper]}: {part}", heads, [_claim(claim) for claim in group])
+        for part, group in by_part
+    ]
+    return LedgerPage(_STYLE + "".join(html))
+
+
+def _claim(claim: Claim) -> str:
+    place = f"{claim.place}, confidence {claim.confidence}"
+    link = f'<a href="{claim.chapter}.html">{claim.chapter.replace("-", " ")}</a>'
+    title = (
+        f'{escape(claim.statement)}<span class="place">{escape(place)}; '
+        f"chapter {link}</span>{_evidence(claim)}"
+    )
+    cells = [
+        ("Quoted", escape(wording.quoted(claim))),
+        ("Computed", escape(wording.computed(claim))),
+        ("Verdict", escape(wording.verdict(claim))),
+    ]
+    attributes = f' id="{claim.id}" data-status="{claim.status}"'
+    return _row(title, cells, attributes)
+
+
+def _evidence(claim: Claim) -> str:
+    facts = {"Test": claim.test, "Command": claim.command}
+    lines = "".join(
+        f"<dt>{name}</dt><dd><code>{escape(fact)}</code></dd>"
+        for name, fact in facts.items()
+    )
+    return (
+        f"<details><summary>{claim.id}: test and command</summary><dl>{lines}"
+        f"<dt>Time</dt><dd>{claim.seconds:.2g} s</dd></dl></details>"
+    )
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(
+        f'<th scope="col" role="columnheader">{escape(name)}</th>' for name in heads
+    )
+    return (
+        f'<table class="sharp-ledger" role="table"><caption>{escape(caption)}</caption>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table>'
+    )
+
+
+def _row(title: str, cells: Iterable[tuple[str, str]], attributes: str = "") -> str:
+    entries = "".join(
+        f'<td role="cell" data-label="{name}">{content}</td>' for name, content in cells
+    )
+    head = f'<th scope="row" role="rowheader">{title}</th>'
+    return f'<tr role="row"{attributes}>{head}{entries}</tr>'
+
+
+_STYLE = """<style>
+.sharp-ledger { width: 100%; margin: 1.5rem 0; border-collapse: collapse;
+  font-size: 0.85rem; line-height: 1.4; overflow-wrap: anywhere }
+.sharp-ledger caption { caption-side: top; text-align: left; font-weight: 600 }
+.sharp-ledger th, .sharp-ledger td { padding: 0.5rem 0.6rem; vertical-align: top;
+  text-align: left; font-weight: normal; white-space: normal;
+  border-bottom: 1px solid var(--pst-color-border, #8888) }
+.sharp-ledger thead th { font-weight: 600 }
+.sharp-ledger td { min-width: 5.5rem }
+.sharp-ledger .place { display: block; margin-top: 0.25rem; font-style: italic }
+.sharp-ledger dl { margin: 0.25rem 0 0 }
+.sharp-ledger dd { margin: 0 0 0.25rem }
+.sharp-ledger [data-status="differs"] td[data-label="Verdict"] { font-weight: 600 }
+@media (max-width: 45rem) {
+  .sharp-ledger, .sharp-ledger caption, .sharp-ledger tbody, .sharp-ledger tr,
+  .sharp-ledger tbody th, .sharp-ledger td { display: block }
+  .sharp-ledger thead { position: absolute; clip-path: inset(50%); width: 1px;
+    height: 1px; overflow: hidden }
+  .sharp-ledger tr { padding: 0.75rem 0;
+    border-bottom: 1px solid var(--pst-color-border, #8888) }
+  .sharp-ledger tbody th, .sharp-ledger td { padding: 0.15rem 0; border: 0 }
+  .sharp-ledger td::before { content: attr(data-label) ": "; font-style: italic }
+}
+</style>"""
