@@ -1,4 +1,4 @@
-"""Files of the whole site: sitemap, robots, the page for wrong addresses.
+"""Files of the whole site: its root, the page for wrong addresses, sitemap, robots.
 
 The usual extension for sitemaps lists the pages written in this run, so that a
 second build would empty it; this one lists the pages that the book has.
@@ -20,7 +20,7 @@ LOCAL_SITE = "http://localhost:8000/"
 
 def setup(app: Sphinx) -> None:
     """Write the files with each build."""
-    app.connect("html-collect-pages", _wrong_address)
+    app.connect("html-collect-pages", _pages)
     app.connect("build-finished", _write)
 
 
@@ -40,8 +40,9 @@ def sitemap(site: str, pages: list[str]) -> str:
     )
 
 
-def _wrong_address(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    # Served for any address, so its links need a base that doesn't depend on it.
+def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    yield "index", {"title": app.config.project}, "forward.html"
+    # 404 is served for any address, so its links need a base that doesn't depend on it.
     known = address.read()
     base = "/" if known is None else "/" + known.site.split("/", 3)[3]
     yield "404", {"title": "Page not found", "base": base}, "404.html"
