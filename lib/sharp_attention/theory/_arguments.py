@@ -1,16 +1,20 @@
 """How bounds read their arguments: checked, broadcast, integers of any size."""
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
 from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import ArrayLike, Float64
 
-__all__ = ["broadcast_mask", "log_number", "plain", "scaled_spread"]
+__all__ = ["Numbers", "broadcast_mask", "log_number", "plain", "scaled_spread"]
+
+Numbers: TypeAlias = Float64 | np.float64
+"""What NumPy makes of an array in double precision, or of one without axes."""
 
 
-def scaled_spread(spread: ArrayLike, temperature: ArrayLike) -> Float64:
+def scaled_spread(spread: ArrayLike, temperature: ArrayLike) -> Numbers:
     """Return x = spread / temperature, both checked.
 
     Raises
@@ -66,6 +70,6 @@ def broadcast_mask(where: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarra
         raise ValueError(message) from None
 
 
-def plain(array: np.ndarray | np.floating) -> float | Float64:
+def plain(array: Numbers) -> float | Float64:
     """Return a Python float for one number, the array otherwise."""
     return float(array) if np.ndim(array) == 0 else np.asarray(array)

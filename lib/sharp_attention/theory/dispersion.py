@@ -25,6 +25,7 @@ from scipy.special import expit
 from sharp_attention._checks import check_no_nan, check_real, require
 from sharp_attention._typing import ArrayLike, Float64
 from sharp_attention.theory._arguments import (
+    Numbers,
     broadcast_mask,
     log_number,
     plain,
@@ -43,7 +44,7 @@ __all__ = [
     "weight_bounds",
 ]
 
-_LARGEST_SCALED_SPREAD = 1e6
+_LARGEST_SCALED_SPREAD = 1e5
 _DIGITS = 60
 
 
@@ -165,7 +166,7 @@ def entropy_floor(
     entropies = [
         _two_level(scaled, log_n, np.minimum(log_top, log_n)) for log_top in candidates
     ]
-    return plain(np.minimum(*entropies))
+    return plain(np.min(entropies, axis=0))
 
 
 def two_level_entropy(
@@ -218,7 +219,7 @@ def min_items_to_disperse(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not a number in its range, or spread / temperature > 1e6.
+        If an argument is not a number in its range, or spread / temperature > 1e5.
     """
     check_real("weight", weight, above=0, at_most=1)
     scaled = float(scaled_spread(spread, temperature))
@@ -264,7 +265,7 @@ def output_gap_bound(
     return plain(np.asarray(largest) * np.asarray(diameter, dtype=np.float64))
 
 
-def _two_level(scaled: Float64, log_n: Float64, log_top: Float64) -> Float64:
+def _two_level(scaled: Numbers, log_n: Numbers, log_top: Numbers) -> Numbers:
     """Entropy log k + log(1 + r) + x r / (1 + r), r = (n − k) exp(−x) / k."""
     with np.errstate(divide="ignore"):  # no item at the bottom: log 0
         log_bottom = log_n + np.log1p(-np.exp(log_top - log_n))
@@ -272,9 +273,9 @@ def _two_level(scaled: Float64, log_n: Float64, log_top: Float64) -> Float64:
     return log_top + np.logaddexp(0.0, log_ratio) + scaled * expit(log_ratio)
 
 
-def _log_share_at_top(scaled: Float64) -> Float64:
+def _log_share_at_top(scaled: Numbers) -> Numbers:
     """Log of the best share k*/n = exp(−x) (x/(1 − exp(−x)) − 1) / (1 − exp(−x))."""
     # As x → 0 the share tends to 1/2, through 0/0; there any share is equally good.
     safe = np.maximum(scaled, 1e-6)
     complement = -np.expm1(-safe)
-    return -safe + np.log(safe / complement - 1) - np.log(complement)
+    return np.log(safe / complement - 1) - safe - np.log(complement)
