@@ -91,12 +91,17 @@ class TestReproduce:
         invoke("reproduce", "toy", "--seeds", "1", "--output", str(tmp_path))
         assert json.loads((tmp_path / "manifest.json").read_text())["seeds"] == [0]
 
-    def test_default_folder(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("scale", "folder"),
+        [("--full", "book/results/toy"), ("--quick", "results/toy")],
+    )
+    def test_a_quick_look_does_not_replace_what_the_book_ships(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: str, folder: str
     ) -> None:
-        monkeypatch.setattr(places, "results_folder", lambda name: tmp_path / name)
-        assert invoke("reproduce", "toy").exit_code == 0
-        assert (tmp_path / "toy" / "manifest.json").is_file()
+        monkeypatch.setattr(places, "clone", lambda: tmp_path)
+        monkeypatch.chdir(tmp_path)
+        done = invoke("reproduce", "toy", scale)
+        assert done.stdout == f"{tmp_path / folder / 'manifest.json'}\n"
 
     @pytest.mark.parametrize(
         ("runs_before", "options", "message", "computed"),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import toy_experiment as toy
 
+import toy_experiment as toy
 from sharp_attention.experiments import artefacts, catalogue, places, sweep
 from sharp_attention.experiments.fingerprint import versions
 

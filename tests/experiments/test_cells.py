@@ -2,8 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
-import toy_experiment as toy
 
+import toy_experiment as toy
 from sharp_attention.experiments.cells import Cells
 from sharp_attention.experiments.fingerprint import library_fingerprint
 from sharp_attention.experiments.records import Job, Outcome

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-import toy_experiment as toy
 
+import toy_experiment as toy
 from sharp_attention.experiments.records import Job
 
 CELL = {"size": 1, "seed": 0}

@@ -2,8 +2,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-import toy_experiment as toy
 
+import toy_experiment as toy
 from sharp_attention.experiments import artefacts, sweep
 from sharp_attention.experiments.cells import Cells
 from sharp_attention.experiments.records import CellResult, Outcome, Parameters

@@ -29,7 +29,10 @@ _Scheduler = Annotated[
 ]
 _Output = Annotated[
     Path | None,
-    typer.Option(help="Folder; by default book/results/NAME in a clone."),
+    typer.Option(
+        help="Folder; by default book/results/NAME for a full run in a clone, "
+        "else results/NAME."
+    ),
 ]
 
 
@@ -52,12 +55,14 @@ def reproduce(
     from sharp_attention.experiments import devices, executors, records, sweep
 
     found_device = devices.choose(device)
+    # A quick look must not take the place of what the book ships.
+    default = Path("results", name) if quick else places.results_folder(name)
     plan = records.Plan(
         experiment=catalogue.find(name),
         scale="quick" if quick else "full",
         num_seeds=seeds,
         device=found_device,
-        output=output or places.results_folder(name),
+        output=(output or default).absolute(),
     )
     here, elsewhere = executors.in_this_process, executors.on_cluster
     executor = here if scheduler is None else elsewhere(scheduler)

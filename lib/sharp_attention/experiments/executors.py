@@ -35,8 +35,10 @@ def in_this_process(
 def on_cluster(address: str) -> Executor:
     """Return an executor that hands the tasks to a ``dask.distributed`` scheduler.
 
-    A task whose worker dies is given to another worker. Cells save their state on
-    the way in the output folder, which helps there only if workers share that disk.
+    A task whose worker dies is given to another worker. What a cell saves on the way
+    is found again only by a worker that shares the disk of the output folder.
+    Workers give the bits that a run without a cluster gives if they have one thread
+    each and ``XLA_FLAGS=--xla_cpu_multi_thread_eigen=false``.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def on_cluster(address: str) -> Executor:
     def execute(
         compute: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[Result]:
-        with distributed.Client(address, timeout=10, set_as_default=False) as client:
+        with distributed.Client(address, timeout=10) as client:
             # pure=False: a cell that is asked for again is computed again.
             futures = client.map(compute, tasks, pure=False)
             for _, result in distributed.as_completed(futures, with_results=True):

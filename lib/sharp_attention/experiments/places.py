@@ -25,7 +25,7 @@ def clone() -> Path | None:
 
 
 def results_folder(name: str) -> Path:
-    """Return the default output folder of the experiment `name`.
+    """Return where the artefact of the experiment `name` lies.
 
     ``book/results/NAME`` in a clone, else ``./results/NAME``.
     """
