@@ -43,6 +43,8 @@ def _describe(
     document: nodes.document | None,
 ) -> None:
     context["site_links"] = _links(app, page)
+    if "body" in context:
+        context["body"] = _without_false_roles(context["body"])
     text = "" if document is None else description(document)
     text = text or "Sharp Attention, a book that computes."
     title = re.sub(r"<[^>]*>", "", context.get("title") or app.config.project)
@@ -62,6 +64,15 @@ def _describe(
     ]
     metatags.append('<meta name="twitter:card" content="summary_large_image" />')
     context["metatags"] = context.get("metatags", "") + "\n".join(metatags)
+
+
+def _without_false_roles(body: str) -> str:
+    """Drop roles that docutils gives to the bibliography and that readers can't use.
+
+    It says that a list holds entries, but the entries don't say that they are items.
+    """
+    body = body.replace('<div role="list" class="citation-list">', "<div>")
+    return body.replace(' role="doc-biblioentry"', "")
 
 
 def _links(app: Sphinx, page: str) -> dict[str, str]:
