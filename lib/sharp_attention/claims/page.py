@@ -151,26 +151,26 @@ def _row(title: str, cells: Iterable[tuple[str, str]], attributes: str = "") -> 
 
 
 _STYLE = """<style>
-.sharp-ledger { width: 100%; margin: 1.5rem 0; border-collapse: collapse;
-  font-size: 0.85rem; line-height: 1.4; overflow-wrap: anywhere }
-.sharp-ledger caption { caption-side: top; text-align: left; font-weight: 600 }
-.sharp-ledger th, .sharp-ledger td { padding: 0.5rem 0.6rem; vertical-align: top;
-  text-align: left; font-weight: normal; white-space: normal;
-  border-bottom: 1px solid var(--pst-color-border, #8888) }
-.sharp-ledger thead th { font-weight: 600 }
-.sharp-ledger td { min-width: 5.5rem }
-.sharp-ledger .place { display: block; margin-top: 0.25rem; font-style: italic }
-.sharp-ledger dl { margin: 0.25rem 0 0 }
-.sharp-ledger dd { margin: 0 0 0.25rem }
-.sharp-ledger [data-status="differs"] td[data-label="Verdict"] { font-weight: 600 }
+table.sharp-ledger { width: 100%; margin: 1.5rem 0; table-layout: fixed !important;
+  border-collapse: collapse; font-size: 0.85rem; line-height: 1.4;
+  overflow-wrap: anywhere }
+table.sharp-ledger caption { caption-side: top; text-align: left; font-weight: 600 }
+table.sharp-ledger tr > * { padding: 0.5rem 0.6rem 0.5rem 0; vertical-align: top;
+  text-align: left; font-weight: normal; white-space: normal }
+table.sharp-ledger thead tr > * { font-weight: 600 }
+table.sharp-ledger thead tr > :first-child { width: 43% }
+table.sharp-ledger .place { display: block; margin-top: 0.25rem; font-style: italic }
+table.sharp-ledger dl { margin: 0.25rem 0 0 }
+table.sharp-ledger dd { margin: 0 0 0.25rem }
 @media (max-width: 45rem) {
-  .sharp-ledger, .sharp-ledger caption, .sharp-ledger tbody, .sharp-ledger tr,
-  .sharp-ledger tbody th, .sharp-ledger td { display: block }
-  .sharp-ledger thead { position: absolute; clip-path: inset(50%); width: 1px;
-    height: 1px; overflow: hidden }
-  .sharp-ledger tr { padding: 0.75rem 0;
-    border-bottom: 1px solid var(--pst-color-border, #8888) }
-  .sharp-ledger tbody th, .sharp-ledger td { padding: 0.15rem 0; border: 0 }
-  .sharp-ledger td::before { content: attr(data-label) ": "; font-style: italic }
+  table.sharp-ledger, table.sharp-ledger caption, table.sharp-ledger tbody,
+  table.sharp-ledger tbody tr, table.sharp-ledger tbody tr > * { display: block }
+  table.sharp-ledger thead { position: absolute; width: 1px; height: 1px;
+    overflow: hidden; clip-path: inset(50%) }
+  table.sharp-ledger tbody tr { padding: 0.75rem 0;
+    border-top: 1px solid var(--pst-color-border, #8888) }
+  table.sharp-ledger tbody tr > * { padding: 0.1rem 0; border: 0 !important }
+  table.sharp-ledger tbody td::before { content: attr(data-label) ": ";
+    font-style: italic }
 }
 </style>"""
