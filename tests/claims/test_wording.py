@@ -57,6 +57,7 @@ def test_every_verdict_has_its_own_symbol() -> None:
 @pytest.mark.parametrize(
     ("claims", "sentence"),
     [
+        ([], "No claim."),
         ([claim()], "1 claim: 1 reproduced; every verdict is as expected."),
         (
             [claim(), claim(None), claim(0.6, expected="differs")],
@@ -68,7 +69,7 @@ def test_every_verdict_has_its_own_symbol() -> None:
             "3 claims: 1 reproduced, 2 differs; not as expected: a, b.",
         ),
     ],
-    ids=["one", "all as expected", "surprises"],
+    ids=["none", "one", "all as expected", "surprises"],
 )
 def test_summary(claims, sentence: str) -> None:
     assert wording.summary(claims) == sentence

@@ -46,6 +46,8 @@ def verdict(claim: Claim) -> str:
 
 def summary(claims: Sequence[Claim]) -> str:
     """Return one sentence that counts the verdicts and names the unexpected ones."""
+    if not claims:
+        return "No claim."
     counts = Counter(claim.status for claim in claims)
     parts = [f"{counts[status]} {status}" for status in SYMBOLS if counts[status]]
     unexpected = [claim.id for claim in claims if claim.status != claim.expected]
