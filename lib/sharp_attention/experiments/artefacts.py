@@ -1,8 +1,8 @@
 """Data files with their manifest: written by a sweep, read by chapters and tests.
 
 ``manifest.json`` holds the command, the seeds, the versions, the device, the seconds
-(of all cells together, so that an interrupted run counts in full) and the SHA-256
-checksum of each data file by its path relative to the folder.
+(of all cells together, each from its last start) and the SHA-256 checksum of each
+data file by its path relative to the folder.
 """
 
 import hashlib

@@ -107,7 +107,7 @@ def run(
         cells.save(job, outcome, seconds)
         finished += 1
         report(finished, len(jobs))
-    return artefacts.write(plan, cells.finished(jobs))
+    return artefacts.write(plan, [cells.load(job) for job in jobs])
 
 
 def _compute(task: _Task) -> tuple[Job, Outcome, float]:
