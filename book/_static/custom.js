@@ -2,7 +2,7 @@
 
 /* Everything that scrolls sideways can be reached and scrolled with the keyboard. */
 function makeScrollersReachable() {
-  const scrollers = "div.math, .amsmath, .output.text_html, .pst-scrollable-table-container, pre";
+  const scrollers = "mjx-container, div.math, .amsmath, .output.text_html, .pst-scrollable-table-container, pre";
   for (const element of document.querySelectorAll(scrollers)) {
     if (element.scrollWidth > element.clientWidth && !element.hasAttribute("tabindex")) {
       element.tabIndex = 0;
@@ -20,7 +20,16 @@ function nameButtonsByTheirWords() {
   }
 }
 
+/* The arrows that unfold a part of the contents say which part. */
+function nameTheArrows() {
+  for (const arrow of document.querySelectorAll(".bd-sidebar-primary summary")) {
+    const chapter = arrow.closest("li")?.querySelector("a")?.innerText;
+    if (!arrow.innerText.trim() && chapter) arrow.ariaLabel = `Pages of ${chapter}`;
+  }
+}
+
 addEventListener("load", () => {
+  nameTheArrows();
   nameButtonsByTheirWords();
   makeScrollersReachable();
   addEventListener("resize", makeScrollersReachable);

@@ -56,8 +56,7 @@ class Library(SphinxDirective):
             lines += [f"``{title}``", "=" * (len(title) + 4), ""]
             lines += [f".. automodule:: {name}", "   :no-members:", ""]
             for member in own:
-                kind = _kind(getattr(module, member))
-                lines += [f".. {kind}:: {name}.{member}", ""]
+                lines += [*_directive(f"{name}.{member}", getattr(module, member)), ""]
         container = nodes.section()
         container.document = self.state.document
         content = StringList(lines, source=self.get_source_info()[0])
@@ -71,10 +70,14 @@ def _is_own(module: Any, name: str) -> bool:
     return bool(home == module.__name__ or not home.startswith("sharp_attention"))
 
 
-def _kind(thing: Any) -> str:
-    if isinstance(thing, type):
-        return "autoclass"
-    return "autofunction" if callable(thing) else "autodata"
+def _directive(name: str, thing: Any) -> list[str]:
+    if inspect.isclass(thing):
+        return [f".. autoclass:: {name}", "   :members:"]
+    if callable(thing):
+        return [f".. autofunction:: {name}"]
+    # The value of a constant is shown where it can be read.
+    hidden = [] if len(repr(thing)) <= 60 else ["   :no-value:"]
+    return [f".. autodata:: {name}", *hidden]
 
 
 def _as_written(
