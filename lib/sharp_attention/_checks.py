@@ -152,5 +152,5 @@ def _as_real_array(argument: str, value: Any) -> np.ndarray:
         raise TypeError(message) from None
 
 
-def _first(array: np.ndarray, bad: np.ndarray) -> float | None:
+def _first(array: np.ndarray, bad: np.ndarray | np.bool_) -> float | None:
     return float(array[bad].flat[0]) if bad.any() else None

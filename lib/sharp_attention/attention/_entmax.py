@@ -14,7 +14,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
+
+from sharp_attention.attention import _rows
 
 __all__ = ["project"]
 
@@ -23,7 +25,7 @@ Mask = Bool[Array, "*batch keys"]
 Threshold = Float[Array, "*batch 1"]
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+@functools.partial(jax.jit, static_argnums=0)
 def project(alpha: float, shifted: Rows, mask: Mask) -> Rows:
     """Weights of alpha-entmax for rows whose largest logit is 0; masked keys get 0.
 
@@ -33,6 +35,11 @@ def project(alpha: float, shifted: Rows, mask: Mask) -> Rows:
     shifted : at most 0, the largest of each row equal to 0
     mask : True where a key takes part
     """
+    return _project(alpha, shifted, mask)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _project(alpha: float, shifted: Rows, mask: Mask) -> Rows:
     # No key that lies 1/(alpha − 1) below the largest has any weight, so none is
     # needed below that; masked keys join them.
     lowest = -1.0 / (alpha - 1.0)
@@ -44,24 +51,22 @@ def project(alpha: float, shifted: Rows, mask: Mask) -> Rows:
     else:
         threshold = _threshold_by_bisection(alpha, clipped)
     weights = jnp.where(mask, _power(alpha, clipped - threshold), 0.0)
-    total = jnp.sum(weights, axis=-1, keepdims=True)
-    return weights / jnp.where(total == 0, 1.0, total)
+    return weights / _rows.nonzero(jnp.sum(weights, axis=-1, keepdims=True))
 
 
-@project.defjvp
+@_project.defjvp
 def _project_jvp(
     alpha: float, primals: tuple[Rows, Mask], tangents: tuple[Rows, Any]
 ) -> tuple[Rows, Rows]:
     """Jacobian diag(s) − s sᵀ / Σ s with s_k = p_k^(2 − alpha) on the support."""
-    weights = project(alpha, *primals)
+    weights = _project(alpha, *primals)
     tangent, _ = tangents
     on = weights != 0
     # For alpha > 2 the slope at the edge of the support is infinite: hold it finite.
     largest = math.sqrt(float(jnp.finfo(weights.dtype).max))
     slope = jnp.minimum(jnp.where(on, weights, 1.0) ** (2.0 - alpha), largest)
     slope = jnp.where(on, slope, 0.0)
-    total = jnp.sum(slope, axis=-1, keepdims=True)
-    share = slope / jnp.where(total == 0, 1.0, total)
+    share = slope / _rows.nonzero(jnp.sum(slope, axis=-1, keepdims=True))
     mean = jnp.sum(share * tangent, axis=-1, keepdims=True)
     return weights, slope * (tangent - mean)
 
@@ -98,7 +103,7 @@ def _threshold_by_bisection(alpha: float, clipped: Rows) -> Threshold:
     ceiling = -math.expm1((1.0 - alpha) * math.log(max(num_keys, 1))) / (alpha - 1.0)
     low = jnp.zeros_like(clipped[..., :1])
 
-    def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: Int[Array, ""], bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bracket
         middle = (low + high) / 2
         total = jnp.sum(_power(alpha, clipped - middle), axis=-1, keepdims=True)

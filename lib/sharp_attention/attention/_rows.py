@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float
 from sharp_attention._checks import check_no_nan, is_traced, require
 from sharp_attention._typing import ArrayLike
 
-__all__ = ["Rows", "normalise", "prepare", "shift"]
+__all__ = ["Rows", "nonzero", "normalise", "prepare", "shift"]
 
 
 class Rows(NamedTuple):
@@ -26,22 +26,17 @@ class Rows(NamedTuple):
     Attributes
     ----------
     values : the logits in float32 or better, 0 where masked
+    shifted : values minus the maximum of their row: at most 0, and 0 where masked
     mask : True where a key takes part
-    maximum : of each row, kept axis, −inf for a row without keys; no gradient
+    maximum : of each row, −inf for a row without keys; a constant to differentiation
     dtype : floating-point type of the logits as they came, which weights return to
     """
 
     values: Float[Array, "*batch keys"]
+    shifted: Float[Array, "*batch keys"]
     mask: Bool[Array, "*batch keys"]
-    maximum: Float[Array, "*batch 1"]
+    maximum: Float[Array, "*batch"]
     dtype: jnp.dtype
-
-    @property
-    def shifted(self) -> Float[Array, "*batch keys"]:
-        """Logits minus the maximum of their row: at most 0, and 0 where masked."""
-        empty = self.maximum == -jnp.inf
-        reference = jnp.where(empty, 0.0, self.maximum)
-        return jnp.where(self.mask, shift(self.values, reference), 0.0)
 
 
 def prepare(logits: ArrayLike, where: ArrayLike | None = None) -> Rows:
@@ -61,25 +56,23 @@ def prepare(logits: ArrayLike, where: ArrayLike | None = None) -> Rows:
             raise TypeError(f"logits must be real; received {array.dtype}")
         array = array.astype(jnp.result_type(float))
     require(array.ndim >= 1, "logits", "an array with a last axis of keys", logits)
-    mask = (array != -jnp.inf) & _broadcast_mask(where, array.shape)
-    values = jnp.where(mask, array, 0).astype(jnp.promote_types(array.dtype, "float32"))
+    values, shifted, mask, maximum = _apply(array, _broadcast(where, array.shape))
     if not is_traced(values):
         check_no_nan("logits", values)
-    maximum = jnp.max(values, axis=-1, keepdims=True, where=mask, initial=-jnp.inf)
-    return Rows(values, mask, jax.lax.stop_gradient(maximum), array.dtype)
+    return Rows(values, shifted, mask, maximum, array.dtype)
 
 
 def shift(
-    values: Float[Array, "*batch keys"], reference: Float[Array, "*batch #keys"]
-) -> Float[Array, "*batch keys"]:
+    values: Float[Array, "..."], reference: Float[Array, "..."]
+) -> Float[Array, "..."]:
     """Return `values` − `reference`, held at the most negative finite number.
 
     A difference that overflows would be −inf, and −inf times its weight 0 is NaN.
     """
-    lowest = jnp.finfo(values.dtype).min
-    return jnp.maximum(values - reference, lowest)
+    return jnp.maximum(values - reference, jnp.finfo(values.dtype).min)
 
 
+@jax.jit
 def normalise(
     scores: Float[Array, "*batch keys"], mask: Bool[Array, "*batch keys"]
 ) -> Float[Array, "*batch keys"]:
@@ -88,14 +81,37 @@ def normalise(
     Masked scores must be finite, so that their gradient is 0 and not 0 · ∞.
     """
     unnormalised = jnp.where(mask, jnp.exp(scores), 0.0)
-    total = jnp.sum(unnormalised, axis=-1, keepdims=True)
-    # `== 0` is False for NaN, which therefore stays in sight; `> 0` would hide it.
-    return unnormalised / jnp.where(total == 0, 1.0, total)
+    return unnormalised / nonzero(jnp.sum(unnormalised, axis=-1, keepdims=True))
 
 
-def _broadcast_mask(
-    where: ArrayLike | None, shape: tuple[int, ...]
-) -> Bool[Array, "..."]:
+def nonzero(total: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return `total` with 1 in place of 0, the sum over no keys, to divide by.
+
+    ``== 0`` is False for NaN, which therefore stays in sight; ``> 0`` would hide it.
+    """
+    return jnp.where(total == 0, 1.0, total)
+
+
+@jax.jit
+def _apply(
+    array: Float[Array, "*batch keys"], where: Bool[Array, "*batch keys"]
+) -> tuple[
+    Float[Array, "*batch keys"],
+    Float[Array, "*batch keys"],
+    Bool[Array, "*batch keys"],
+    Float[Array, "*batch"],
+]:
+    mask = where & (array != -jnp.inf)
+    values = jnp.where(mask, array, 0).astype(jnp.promote_types(array.dtype, "float32"))
+    maximum = jnp.max(values, axis=-1, where=mask, initial=-jnp.inf)
+    maximum = jax.lax.stop_gradient(maximum)
+    # A row without keys has no reference, and −inf − (−inf) is NaN.
+    reference = jnp.where(maximum == -jnp.inf, 0.0, maximum)
+    shifted = jnp.where(mask, shift(values, reference[..., None]), 0.0)
+    return values, shifted, mask, maximum
+
+
+def _broadcast(where: ArrayLike | None, shape: tuple[int, ...]) -> Bool[Array, "..."]:
     if where is None:
         return jnp.ones(shape, dtype=bool)
     mask = jnp.asarray(where)

@@ -15,8 +15,9 @@ from the weights as −Σ p log(p + 1e-9); the streaming form and its merge rule
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from sharp_attention._typing import ArrayLike
 from sharp_attention.attention import _rows
@@ -70,15 +71,11 @@ def partial_statistics(
         the statistics of its row are NaN.
     """
     rows = _rows.prepare(logits, where)
-    shifted = rows.shifted
-    exponentials = jnp.where(rows.mask, jnp.exp(shifted), 0.0)
-    return PartialStatistics(
-        maximum=rows.maximum[..., 0],
-        normaliser=jnp.sum(exponentials, axis=-1),
-        weighted_sum=jnp.sum(shifted * exponentials, axis=-1),
-    )
+    normaliser, weighted_sum = _sums(rows.shifted, rows.mask)
+    return PartialStatistics(rows.maximum, normaliser, weighted_sum)
 
 
+@jax.jit
 def merge(first: PartialStatistics, second: PartialStatistics) -> PartialStatistics:
     """Combine the statistics of two disjoint blocks of keys into those of both.
 
@@ -99,15 +96,17 @@ def merge(first: PartialStatistics, second: PartialStatistics) -> PartialStatist
     )
 
 
+@jax.jit
 def entropy_from_statistics(statistics: PartialStatistics) -> Float[Array, "..."]:
     """Return H = log l − w / l in nats; 0 for a row without keys."""
-    normaliser = _nonempty(statistics.normaliser)
+    normaliser = _rows.nonzero(statistics.normaliser)
     return jnp.log(normaliser) - statistics.weighted_sum / normaliser
 
 
+@jax.jit
 def log_normaliser(statistics: PartialStatistics) -> Float[Array, "..."]:
     """Return log Σ exp(e) = m + log l; −inf for a row without keys."""
-    return statistics.maximum + jnp.log(_nonempty(statistics.normaliser))
+    return statistics.maximum + jnp.log(_rows.nonzero(statistics.normaliser))
 
 
 def entropy(
@@ -145,6 +144,14 @@ def effective_support(
     return jnp.exp(entropy(logits, where=where))
 
 
+@jax.jit
+def _sums(
+    shifted: Float[Array, "*batch keys"], mask: Bool[Array, "*batch keys"]
+) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
+    exponentials = jnp.where(mask, jnp.exp(shifted), 0.0)
+    return jnp.sum(exponentials, axis=-1), jnp.sum(shifted * exponentials, axis=-1)
+
+
 def _refer(
     statistics: PartialStatistics, maximum: Float[Array, "..."]
 ) -> PartialStatistics:
@@ -159,8 +166,3 @@ def _refer(
         weighted_sum=scale * statistics.weighted_sum
         + (scale * gap) * statistics.normaliser,
     )
-
-
-def _nonempty(normaliser: Float[Array, "..."]) -> Float[Array, "..."]:
-    # `== 0` is False for NaN, which therefore stays in sight.
-    return jnp.where(normaliser == 0, 1.0, normaliser)

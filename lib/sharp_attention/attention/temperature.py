@@ -242,7 +242,7 @@ def _solve_stationarity(
         safe = jnp.where(gap == 0, 1.0, gap)
         return jnp.log(jnp.maximum(num_keys * opposite / safe, 1.0)) / safe
 
-    def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: Int[Array, ""], bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bracket
         middle = (low + high) / 2
         scores = middle[..., None] * distances
