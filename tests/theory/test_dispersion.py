@@ -21,7 +21,7 @@ logits = hnp.arrays(
     np.float64, st.integers(1, 12), elements=st.floats(-20, 20, width=32)
 )
 temperatures = st.floats(0.1, 10)
-property_test = settings(derandomize=True, deadline=None, max_examples=200)
+property_test = settings(derandomize=True, deadline=None, max_examples=100)
 
 
 def two_level(spread: float, num_items: int, num_top: int = 1) -> np.ndarray:

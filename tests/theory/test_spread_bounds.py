@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sharp_attention.theory import dispersion, spread_bounds
 
-property_test = settings(derandomize=True, deadline=None, max_examples=100)
+property_test = settings(derandomize=True, deadline=None, max_examples=50)
 # A dozen sums of products in float64.
 ROUNDING = 1e-12
 

@@ -54,7 +54,7 @@ class RandomTransformer(eqx.Module):
     @classmethod
     def initialise(
         cls,
-        rng_key: Array,
+        seed: int,
         architecture: Architecture | None = None,
         *,
         vocabulary: int = 16,
@@ -63,11 +63,11 @@ class RandomTransformer(eqx.Module):
         num_layers: int = 2,
         logit_scale: float = 2.0,
     ) -> "RandomTransformer":
-        """Draw every weight from a Gaussian.
+        """Draw every weight from a Gaussian, by NumPy: the same with every JAX.
 
         Parameters
         ----------
-        rng_key : of jax.random
+        seed : >= 0, of NumPy's default generator
         architecture : BERT-style without positions if None
         vocabulary, width, num_heads, num_layers : integers >= 1; the heads share out
             the width
@@ -79,6 +79,7 @@ class RandomTransformer(eqx.Module):
             If a number is out of its range, or `width` is no multiple of twice
             `num_heads` (rotations need pairs).
         """
+        check_integer("seed", seed, at_least=0)
         sizes = {"vocabulary": vocabulary, "width": width}
         sizes |= {"num_heads": num_heads, "num_layers": num_layers}
         for name, size in sizes.items():
@@ -86,10 +87,13 @@ class RandomTransformer(eqx.Module):
         check_real("logit_scale", logit_scale, above=0)
         rule = f"a multiple of 2 · num_heads = {2 * num_heads}"
         require(width % (2 * num_heads) == 0, "width", rule, width)
-        first, *others = jax.random.split(rng_key, num_layers + 1)
-        embedding = jax.random.normal(first, (vocabulary, width))
-        blocks = [Block.initialise(k, width, num_heads, logit_scale) for k in others]
-        return cls(embedding, tuple(blocks), architecture or Architecture())
+        rng = np.random.default_rng(seed)
+        embedding = jnp.asarray(rng.normal(size=(vocabulary, width)), jnp.float32)
+        blocks = tuple(
+            Block.initialise(rng, width, num_heads, logit_scale)
+            for _ in range(num_layers)
+        )
+        return cls(embedding, blocks, architecture or Architecture())
 
     def embed(self, tokens: ArrayLike) -> Float[Array, "length width"]:
         """Look tokens up in the vocabulary.

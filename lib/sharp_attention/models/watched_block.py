@@ -85,7 +85,7 @@ class Block(eqx.Module):
 
     @classmethod
     def initialise(
-        cls, rng_key: Array, width: int, num_heads: int, logit_scale: float
+        cls, rng: np.random.Generator, width: int, num_heads: int, logit_scale: float
     ) -> "Block":
         """Draw Gaussian weights of variance 1 / fan-in.
 
@@ -93,17 +93,18 @@ class Block(eqx.Module):
         have standard deviation `logit_scale`; the feed-forward map is twice as wide.
         """
         head_dim = width // num_heads
-        keys = jax.random.split(rng_key, 6)
-        projection = (num_heads, head_dim, width)
-        scale = (logit_scale / width) ** 0.5
+
+        def draw(variance: float, *shape: int) -> Array:
+            weights = rng.normal(scale=variance**0.5, size=shape)
+            return jnp.asarray(weights, dtype=jnp.float32)
+
         return cls(
-            query=scale * jax.random.normal(keys[0], projection),
-            key=scale * jax.random.normal(keys[1], projection),
-            value=jax.random.normal(keys[2], projection) / width**0.5,
-            output=jax.random.normal(keys[3], (num_heads, width, head_dim))
-            / width**0.5,
-            inner=jax.random.normal(keys[4], (2 * width, width)) / width**0.5,
-            outer=jax.random.normal(keys[5], (width, 2 * width)) / (2 * width) ** 0.5,
+            query=draw(logit_scale / width, num_heads, head_dim, width),
+            key=draw(logit_scale / width, num_heads, head_dim, width),
+            value=draw(1 / width, num_heads, head_dim, width),
+            output=draw(1 / width, num_heads, width, head_dim),
+            inner=draw(1 / width, 2 * width, width),
+            outer=draw(1 / (2 * width), width, 2 * width),
         )
 
     @eqx.filter_jit
