@@ -197,8 +197,8 @@ class TestClaims:
         done = invoke("claims", "--check")
         assert done.exit_code == 0
         rows = [line.split() for line in done.stdout.splitlines()]
-        assert rows[1] == ["half", "Lemma", "2.1", "0.5", "0.5", "✓", "reproduced"]
-        assert rows[2] == ["wrong", "Lemma", "2.1", "0.5", "0.6", "✗", "differs"]
+        assert rows[1] == ["half", "0.5", "0.5", "✓", "reproduced"]
+        assert rows[2] == ["wrong", "0.5", "0.6", "✗", "differs"]
         assert "every verdict is as expected" in done.stderr
 
     def test_check_fails_if_one_that_should_hold_does_not(self, ledger: dict) -> None:

@@ -14,8 +14,11 @@ from toy_claims import claim
         ({}, "0.5"),
         ({"tolerance": 0.01}, "0.5 ± 0.01"),
         ({"comparison": "at most", "quoted_value": 1e-9}, "at most 1e-09"),
-        ({"comparison": "at least", "tolerance": 0.1}, "at least 0.5 ± 0.1"),
-        ({"quoted_value": math.inf}, "inf"),
+        ({"comparison": "at most", "tolerance": 1e-9}, "at most 0.5 + 1e-09"),
+        ({"comparison": "at least", "tolerance": 0.1}, "at least 0.5 − 0.1"),
+        ({"quoted_value": 0.0, "tolerance": 0.1}, "0 ± 0.1"),
+        ({"quoted_value": math.inf, "tolerance": 0.1}, "inf ± 0.1"),
+        ({"quoted_value": 2.42138774, "tolerance": 1e-7}, "2.42138774 ± 1e-07"),
     ],
 )
 def test_quoted(changes: dict[str, object], words: str) -> None:
@@ -23,16 +26,20 @@ def test_quoted(changes: dict[str, object], words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "interval", "words"),
+    ("measured", "interval", "tolerance", "words"),
     [
-        (1 / 3, None, "0.333333"),
-        (0.5, (0.4, 0.6), "0.5 [0.4, 0.6]"),
-        (math.nan, None, "nan"),
-        (None, None, "–"),
+        (1 / 3, None, 0.0, "0.333333"),
+        (1 / 3, None, 1e-8, "0.333333333"),
+        (1 / 3, None, 0.02, "0.333"),
+        (1.2345e-14, None, 1e-9, "1.23e-14"),
+        (0.5, (0.4, 0.6), 0.0, "0.5 [0.4, 0.6]"),
+        (math.nan, None, 0.1, "nan"),
+        (None, None, 0.0, "–"),
     ],
 )
-def test_computed(measured, interval, words: str) -> None:
-    assert wording.computed(claim(measured, interval)) == words
+def test_computed(measured, interval, tolerance: float, words: str) -> None:
+    made = claim(measured, interval, tolerance=tolerance)
+    assert wording.computed(made) == words
 
 
 @pytest.mark.parametrize(

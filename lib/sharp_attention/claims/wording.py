@@ -4,6 +4,7 @@ The same words stand in the terminal and on the ledger's page. A verdict never l
 on a symbol or a colour alone.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -20,21 +21,23 @@ SYMBOLS: dict[Status, str] = {
 
 
 def quoted(claim: Claim) -> str:
-    """Return the quoted value with its comparison, such as "at most 1e-09"."""
-    tolerance = f" ± {_number(claim.tolerance)}" if claim.tolerance else ""
+    """Return the quoted value with its comparison, such as "at most 0 + 1e-09"."""
     words = "" if claim.comparison == "equal" else f"{claim.comparison} "
-    return f"{words}{_number(claim.quoted_value)}{tolerance}"
+    value = _number(claim.quoted_value, claim.tolerance)
+    sign = {"equal": "±", "at most": "+", "at least": "−"}[claim.comparison]
+    slack = f" {sign} {claim.tolerance:g}" if claim.tolerance else ""
+    return f"{words}{value}{slack}"
 
 
 def computed(claim: Claim) -> str:
     """Return the computed value with its interval, or a dash."""
     if claim.computed_value is None:
         return "–"
-    value = _number(claim.computed_value)
+    value = _number(claim.computed_value, claim.tolerance)
     if claim.interval is None:
         return value
-    low, high = claim.interval
-    return f"{value} [{_number(low)}, {_number(high)}]"
+    low, high = (_number(end, claim.tolerance) for end in claim.interval)
+    return f"{value} [{low}, {high}]"
 
 
 def verdict(claim: Claim) -> str:
@@ -60,5 +63,10 @@ def summary(claims: Sequence[Claim]) -> str:
     return f"{len(claims)} {noun}: {', '.join(parts)}; {ending}."
 
 
-def _number(value: float) -> str:
-    return f"{value:.6g}"
+def _number(value: float, tolerance: float) -> str:
+    """Write `value` with the digits that the tolerance can see, and one more."""
+    digits = 6
+    if tolerance > 0 and math.isfinite(value) and value != 0:
+        seen = math.ceil(math.log10(abs(value) / tolerance))
+        digits = min(max(seen + 1, 3), 12)
+    return f"{value:.{digits}g}"

@@ -3,12 +3,13 @@
 import dataclasses
 import json
 import math
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from sharp_attention.cli.console import progress, say
 
@@ -54,7 +55,8 @@ def claims(
     if as_json:
         typer.echo(_as_json(shown))
     else:
-        Console().print(_table(shown))
+        # A pipe has no width; one line a claim is what it needs.
+        Console(width=None if sys.stdout.isatty() else 200).print(_table(shown))
     say(wording.summary(found))
     if check and any(claim.status != claim.expected for claim in found):
         raise typer.Exit(1)
@@ -79,11 +81,12 @@ def _choose(
 def _table(shown: "Sequence[Claim]") -> Table:
     from sharp_attention.claims import wording
 
-    table = Table("claim", "place", "quoted", "computed", "verdict", box=None)
+    name = Column("claim", no_wrap=True)  # an id is there to be copied
+    facts = [Column(head, overflow="fold") for head in ("quoted", "computed")]
+    table = Table(name, *facts, "verdict", box=None)
     for claim in shown:
         table.add_row(
             claim.id,
-            claim.place,
             wording.quoted(claim),
             wording.computed(claim),
             wording.verdict(claim),
