@@ -70,10 +70,7 @@ def inverse_temperature(
     check_no_nan("entropy", entropy)
     values = jnp.asarray(entropy)
     values = values.astype(jnp.promote_types(values.dtype, "float32"))
-    result = jnp.zeros_like(values)
-    for coefficient in polynomial:
-        result = result * values + coefficient
-    return jnp.maximum(result, 1.0)
+    return _clamped_polynomial(values, tuple(polynomial))
 
 
 def adaptive_softmax(
@@ -201,6 +198,17 @@ def fit_polynomial(
     converted = fitted.convert().coef
     ascending[: converted.size] = converted
     return ascending[::-1].copy()
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _clamped_polynomial(
+    values: Float[Array, "..."], coefficients: tuple[float, ...]
+) -> Float[Array, "..."]:
+    result = jnp.zeros_like(values)
+    for coefficient in coefficients:
+        result = result * values + coefficient
+    # Unlike a comparison, jnp.maximum hands NaN on.
+    return jnp.maximum(result, 1.0)
 
 
 def _real_roots(coefficients: Sequence[float] | Float64) -> list[float]:

@@ -4,6 +4,13 @@ Importing this package enters all statements, a module per subject.
 """
 
 # Keep one line per subject: to add one, write `claims/<subject>.py` and name it here.
+from sharp_attention.claims import (  # noqa: F401
+    adaptive_limits,
+    adaptive_temperature,
+    adaptive_weights,
+    entropy_statistics,
+    optimal_temperature,
+)
 from sharp_attention.claims.ledger import all_claims
 from sharp_attention.claims.registry import Claim
 
