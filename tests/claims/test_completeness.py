@@ -1,7 +1,8 @@
 """The ledger as a whole: every claim can be found, tested and broken."""
 
 import importlib.util
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -11,8 +12,10 @@ from sharp_attention.claims import page, registry
 
 TOP = Path(__file__).parents[2]
 STATEMENTS = registry.statements()
-RUNNABLE = [entry for entry in STATEMENTS if entry.measure is not None]
-IDS = [entry.id for entry in STATEMENTS]
+
+
+def file_of(entry: registry.Statement) -> str:
+    return entry.test.split("::")[0]
 
 
 def load(path: Path) -> ModuleType:
@@ -42,7 +45,7 @@ def _flat(values: object) -> Iterator[object]:
 def tested() -> dict[str, dict[str, set[str]]]:
     """For each test file of a subject, the ids that each of its two tests takes."""
     found = {}
-    for path in {entry.test.split("::")[0] for entry in STATEMENTS}:
+    for path in {file_of(entry) for entry in STATEMENTS}:
         module = load(TOP / path)
         found[path] = {
             name: set(parameters(getattr(module, name)))
@@ -51,39 +54,42 @@ def tested() -> dict[str, dict[str, set[str]]]:
     return found
 
 
+def lacking(condition: Callable[[registry.Statement], bool]) -> list[str]:
+    """Return the ids of the statements that do not meet `condition`."""
+    return [entry.id for entry in STATEMENTS if not condition(entry)]
+
+
 def test_there_are_claims() -> None:
     assert STATEMENTS
 
 
 def test_ids_are_unique_and_fit_for_a_link() -> None:
-    assert len(set(IDS)) == len(IDS)
-    for name in IDS:
-        assert name == name.lower().replace(" ", "-").replace("_", "-")
+    assert len({entry.id for entry in STATEMENTS}) == len(STATEMENTS)
+    assert lacking(lambda e: re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", e.id)) == []
 
 
-@pytest.mark.parametrize("entry", STATEMENTS, ids=IDS)
-class TestEach:
-    def test_test_file_exists(self, entry: registry.Statement) -> None:
-        assert (TOP / entry.test.split("::")[0]).is_file()
-
-    def test_chapter_exists(self, entry: registry.Statement) -> None:
-        endings = (".ipynb", ".md")
-        chapter = TOP / "book" / entry.chapter
-        assert any(chapter.with_suffix(ending).is_file() for ending in endings)
-
-    def test_has_a_place_on_the_page(self, entry: registry.Statement) -> None:
-        assert any(entry.chapter in chapters for chapters in page.PARTS.values())
-
-    def test_statement_is_a_sentence(self, entry: registry.Statement) -> None:
-        assert entry.statement.endswith(".")
-        assert entry.place
+def test_statements_are_sentences_with_a_place() -> None:
+    assert lacking(lambda e: e.statement.endswith(".") and e.place) == []
 
 
-@pytest.mark.parametrize("entry", RUNNABLE, ids=lambda entry: entry.id)
-class TestEachThatRuns:
-    def test_is_asserted(self, entry: registry.Statement, tested) -> None:
-        assert entry.id in tested[entry.test.split("::")[0]]["test_claim_holds"]
+def test_test_files_exist() -> None:
+    assert lacking(lambda e: (TOP / file_of(e)).is_file()) == []
 
-    def test_is_broken_on_purpose(self, entry: registry.Statement, tested) -> None:
-        broken = tested[entry.test.split("::")[0]]["test_claim_fails_under_mutation"]
-        assert entry.id in broken
+
+def test_chapters_exist() -> None:
+    book = {path.stem for path in (TOP / "book").iterdir() if path.is_file()}
+    assert lacking(lambda e: e.chapter in book) == []
+
+
+def test_chapters_have_a_place_on_the_page() -> None:
+    chapters = {chapter for part in page.PARTS.values() for chapter in part}
+    assert lacking(lambda e: e.chapter in chapters) == []
+
+
+@pytest.mark.parametrize(
+    "test", ["test_claim_holds", "test_claim_fails_under_mutation"]
+)
+def test_every_claim_that_runs_is_asserted_and_broken_on_purpose(
+    test: str, tested: dict[str, dict[str, set[str]]]
+) -> None:
+    assert lacking(lambda e: not e.measure or e.id in tested[file_of(e)][test]) == []
