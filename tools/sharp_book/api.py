@@ -26,6 +26,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("library", Library)
     # Before napoleon (500), which adds markup of its own.
     app.connect("autodoc-process-docstring", _as_written, priority=400)
+    app.connect("autodoc-skip-member", _skip_fields)
 
 
 def public_modules(package_name: str) -> list[str]:
@@ -78,6 +79,13 @@ def _directive(name: str, thing: Any) -> list[str]:
     # The value of a constant is shown where it can be read.
     hidden = [] if len(repr(thing)) <= 60 else ["   :no-value:"]
     return [f".. autodata:: {name}", *hidden]
+
+
+def _skip_fields(
+    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
+) -> bool | None:
+    """Leave out the fields of named tuples, which the class's docstring lists."""
+    return True if (obj.__doc__ or "").startswith("Alias for field number") else None
 
 
 def _as_written(
