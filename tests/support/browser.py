@@ -41,17 +41,29 @@ def find_chromium() -> str | None:
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
+    prefix = "/"
+
+    def translate_path(self, path: str) -> str:
+        """Find the file of an address below the prefix; nothing is outside of it."""
+        inside = path.startswith(self.prefix)
+        return super().translate_path(path[len(self.prefix) - 1 :] if inside else "/-")
+
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: pytest shows what failed."""
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder at a free port of this machine; yield the address."""
-    handler = functools.partial(_Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+def serve(folder: Path, prefix: str = "/") -> Iterator[str]:
+    """Serve a folder at a free port of this machine; yield the address.
+
+    A site that is published below its host's root is served below `prefix`, which
+    starts and ends with a slash.
+    """
+    handler = type("Handler", (_Quiet,), {"prefix": prefix})
+    make = functools.partial(handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), make) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{prefix.rstrip('/')}"
         server.shutdown()
         thread.join()
