@@ -23,7 +23,6 @@ SIZES = {
     "width": 8,
     "num_heads": 2,
     "num_layers": 2,
-    "logit_scale": 1.0,
 }
 
 

@@ -8,8 +8,14 @@ from sharp_attention.claims import (  # noqa: F401
     adaptive_limits,
     adaptive_temperature,
     adaptive_weights,
+    dispersion,
+    dispersion_theorem,
+    entropy_floor,
     entropy_statistics,
+    finite_precision,
+    logit_spread,
     optimal_temperature,
+    sharp_tasks,
 )
 from sharp_attention.claims.ledger import all_claims
 from sharp_attention.claims.registry import Claim

@@ -25,6 +25,7 @@ from sharp_attention.models.watched_block import Architecture, Block, HeadStatis
 __all__ = [
     "Architecture",
     "Evaluation",
+    "HeadStatistics",
     "RandomTransformer",
     "evaluate",
     "evaluate_counts",
@@ -61,7 +62,7 @@ class RandomTransformer(eqx.Module):
         width: int = 32,
         num_heads: int = 2,
         num_layers: int = 2,
-        logit_scale: float = 2.0,
+        logit_scale: float = 1.0,
     ) -> "RandomTransformer":
         """Draw every weight from a Gaussian, by NumPy: the same with every JAX.
 
