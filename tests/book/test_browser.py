@@ -45,7 +45,8 @@ THIN = """
     for (const word of code.querySelectorAll("span, em")) {
       const kind = word.className;
       seen.set(kind, (seen.get(kind) ?? 0) + 1);
-      if (seen.get(kind) > 2 && !word.children.length) word.replaceWith(word.textContent);
+      const again = seen.get(kind) > 2 && !word.children.length;
+      if (again) word.replaceWith(word.textContent);
     }
   }
 }
