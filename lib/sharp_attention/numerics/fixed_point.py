@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from sharp_attention._checks import check_integer, check_real, require
+from sharp_attention._checks import check_integer, check_real, is_traced, require
 
 __all__ = ["FixedPoint", "solve"]
 
@@ -63,8 +63,8 @@ def solve(
     start: Vector,
     state: Any = (),
     *,
-    tolerance: float = 1e-8,
-    max_steps: int = 200,
+    tolerance: Float[Array, ""] | float = 1e-8,
+    max_steps: Int[Array, ""] | int = 200,
     damping: float = 0.0,
     memory: int = 5,
     plain_steps: int = 2,
@@ -108,33 +108,35 @@ def solve(
     nothing = jnp.zeros((min(memory, start.size), start.size), start.dtype)
 
     def is_running(loop: tuple) -> Bool[Array, ""]:
-        num_steps, size, *_ = loop
-        # Infinity marks the beginning; NaN, a broken map, does not compare greater.
-        return (num_steps < max_steps) & (size > tolerance)
+        *_, is_measured = loop
+        return ~is_measured
 
     def advance(loop: tuple) -> tuple:
-        num_steps, _, trial, is_plain, last = loop
+        num_steps, trial, is_plain, last, is_over, _ = loop
         image, state = update(trial, last.state)
         residual = image - trial
-        # A plain step is the map's own; an extrapolation has to prove itself.
+        # A plain step is the map's own; an extrapolation has to prove itself. Once the
+        # iteration is over, this evaluation measures the point that it ended at.
         limit = _GROWTH * jnp.max(jnp.abs(last.residual))
-        is_kept = is_plain | (jnp.max(jnp.abs(residual)) <= limit)
+        is_kept = is_plain | is_over | (_size(residual) <= limit)
         following = _record(last, trial, residual, state, is_first=num_steps == 0)
         iterate = _select(is_kept, following, _forget(last))
         is_plain = ~is_kept | (num_steps + 1 < plain_steps)
         correction = jnp.where(is_plain, 0.0, _extrapolate(iterate, damping))
         move = (1 - damping) * iterate.residual - correction
-        trial = iterate.point + jnp.clip(move, -max_move, max_move)
-        return num_steps + 1, _size(iterate.residual), trial, is_plain, iterate
+        # NaN, a broken map, does not compare greater and ends the iteration too.
+        ends = (num_steps + 1 >= max_steps) | ~(_size(iterate.residual) > tolerance)
+        moved = iterate.point + jnp.clip(move, -max_move, max_move)
+        trial = jnp.where(ends, iterate.point, moved)
+        return num_steps + ~is_over, trial, is_plain, iterate, ends, is_over
 
     begin = _Iterate(start, jnp.zeros_like(start), state, nothing, nothing)
-    infinity = jnp.asarray(jnp.inf, start.dtype)
-    loop = (jnp.asarray(0), infinity, start, jnp.asarray(True), begin)
-    num_steps, *_, last = lax.while_loop(is_running, advance, loop)
-    image, state = update(last.point, last.state)
-    size = _size(image - last.point)
+    yes, no = jnp.asarray(True), jnp.asarray(False)
+    loop = (jnp.asarray(0), start, yes, begin, jnp.asarray(max_steps <= 0), no)
+    num_steps, _, _, last, *_ = lax.while_loop(is_running, advance, loop)
+    size = _size(last.residual)
     size = jnp.where(jnp.isfinite(size), size, jnp.inf)
-    return FixedPoint(last.point, size, num_steps, size <= tolerance, state)
+    return FixedPoint(last.point, size, num_steps, size <= tolerance, last.state)
 
 
 def _size(residual: Vector) -> Float[Array, ""]:
@@ -187,15 +189,16 @@ def _extrapolate(iterate: _Iterate, damping: float) -> Vector:
 
 
 def _check(
-    tolerance: float,
-    max_steps: int,
+    tolerance: Float[Array, ""] | float,
+    max_steps: Int[Array, ""] | int,
     damping: float,
     memory: int,
     plain_steps: int,
     max_move: float,
 ) -> None:
     check_real("tolerance", tolerance, at_least=0)
-    check_integer("max_steps", max_steps, at_least=0)
+    if not is_traced(max_steps):
+        check_integer("max_steps", max_steps, at_least=0)
     require(0 <= damping < 1, "damping", "at least 0 and below 1", damping)
     check_integer("memory", memory, at_least=0)
     check_integer("plain_steps", plain_steps, at_least=0)

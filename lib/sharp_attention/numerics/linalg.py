@@ -6,7 +6,8 @@ unrolled, so that XLA sees element-wise arithmetic on long arrays. On one core t
 twenty times faster than ``jnp.linalg.solve`` at dimension 4 (tests/benchmarks).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 import jax.numpy as jnp
@@ -15,7 +16,16 @@ from jaxtyping import Array, Float, Float64
 
 from sharp_attention._checks import check_integer
 
-__all__ = ["Factors", "Lower", "Rows", "factorise", "solve_factored", "zero_sum_basis"]
+__all__ = [
+    "Factors",
+    "Lower",
+    "Rows",
+    "dot",
+    "factorise",
+    "solve_factored",
+    "total",
+    "zero_sum_basis",
+]
 
 Rows: TypeAlias = tuple[Float[Array, " points"], ...]
 """A batch of vectors: one array over the points for each coordinate."""
@@ -35,6 +45,16 @@ class Factors(NamedTuple):
 
     lower: Lower
     pivots: Rows
+
+
+def total(rows: Iterable[Float[Array, " points"]]) -> Float[Array, " points"]:
+    """Sum over the coordinates, for every point; at least one row is needed."""
+    return reduce(jnp.add, rows)
+
+
+def dot(one: Rows, other: Rows) -> Float[Array, " points"]:
+    """Scalar product over the coordinates, for every point."""
+    return total(a * b for a, b in zip(one, other, strict=True))
 
 
 def factorise(matrix: Lower, floor: Float[Array, ""] | float) -> Factors:

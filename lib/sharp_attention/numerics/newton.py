@@ -14,9 +14,23 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from sharp_attention.numerics.linalg import Lower, Rows, factorise, solve_factored
+from sharp_attention.numerics.linalg import (
+    Lower,
+    Rows,
+    factorise,
+    solve_factored,
+    total,
+)
 
-__all__ = ["Minimum", "Root", "derivatives", "minimise", "monotone_root", "newton_step"]
+__all__ = [
+    "Minimum",
+    "Objective",
+    "Root",
+    "derivatives",
+    "minimise",
+    "monotone_root",
+    "newton_step",
+]
 
 Objective: TypeAlias = Callable[[Rows], Float[Array, " points"]]
 
@@ -69,16 +83,17 @@ def derivatives(objective: Objective, position: Rows) -> tuple[Rows, Lower]:
     def gradient(rows: Rows) -> Rows:
         return jax.grad(lambda rows: jnp.sum(objective(rows)))(rows)
 
+    slope, curve = jax.linearize(gradient, position)
     columns = []
     for axis in range(len(position)):
         direction = tuple(
             jnp.full_like(row, float(index == axis))
             for index, row in enumerate(position)
         )
-        columns.append(jax.jvp(gradient, (position,), (direction,))[1])
+        columns.append(curve(direction))
     size = len(position)
     hessian = tuple(tuple(columns[j][i] for j in range(i + 1)) for i in range(size))
-    return gradient(position), hessian
+    return slope, hessian
 
 
 def newton_step(
@@ -129,8 +144,8 @@ def minimise(
         trial = tuple(x + length * dx for x, dx in zip(position, step, strict=True))
         trial_value = objective(trial)
         descends = trial_value <= value + _ROUNDING * (1 + jnp.abs(value))
-        scale = 1 + sum(jnp.abs(x) for x in position)
-        is_converged = sum(jnp.abs(dx) for dx in step) <= tolerance * scale
+        scale = 1 + total(jnp.abs(x) for x in position)
+        is_converged = total(jnp.abs(dx) for dx in step) <= tolerance * scale
         return (
             num_steps + 1,
             _choose(descends, trial, position),

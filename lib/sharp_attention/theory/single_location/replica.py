@@ -1,0 +1,322 @@
+"""Empirical risk minimisation at finite sample ratio, by the replica method.
+
+Minimising  sum of (y - f)^2 / 2 + r_k |k|^2 / 2 + r_v |v|^2 / 2  over N = alpha D
+samples as D grows: test risk, training loss and overlaps of the minimiser follow from
+six equations (`replica_equations`), which are iterated to a fixed point.
+
+The values are those of the replica-symmetric solution. It describes the minimiser
+where it is stable (`replicon` below 1) and where the proximal problem of nearly every
+sample has one minimum; the status says so where one of the two fails.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sharp_attention._typing import ArrayLike, Float64
+from sharp_attention.tasks.single_location import Overlaps, Task
+from sharp_attention.theory.single_location.replica_equations import (
+    Groups,
+    Problem,
+    State,
+)
+from sharp_attention.theory.single_location.replica_setup import (
+    Setting,
+    as_limits,
+    as_problem,
+    named_start,
+    overlap_start,
+    prepare,
+    state_start,
+)
+from sharp_attention.theory.single_location.replica_solver import (
+    Observed,
+    Solved,
+    iterate,
+    observe,
+)
+
+__all__ = ["Init", "ReplicaSolution", "curve", "solve", "solve_batch"]
+
+# Where the replica-symmetric value stops to be trusted.
+_LARGEST_REPLICON, _LARGEST_FRACTION = 1.0, 1e-3
+# A head a thousand times longer than its teacher is on its way to infinity.
+_RUNAWAY = 1e6
+
+
+@dataclass(frozen=True)
+class ReplicaSolution:
+    """Replica-symmetric prediction for the minimiser.
+
+    Attributes
+    ----------
+    test_risk : mean squared error on fresh samples, noise**2 included
+    training_loss : mean squared residual, without 1/2 and without penalty
+    energy : objective divided by the dimension
+    potential : the same from the replica potential; equal at a solution
+    overlaps : of the minimiser, on the manifold
+    variance_k, variance_v : responses V_k and V_v
+    conjugates : (mhat_k, qhat_k, Vhat_k, mhat_v, qhat_v, Vhat_v)
+    replicon : >= 0; the solution is stable below 1
+    multistable_fraction : share of samples whose proximal problem has several minima
+    status : a sentence; begins with "converged" or "not converged"
+    residual : largest change of a coordinate (artanh(m / sqrt(q)), log q, log V) in
+        one undamped step
+    num_steps : evaluations of the equations
+    is_converged : whether the residual is below the tolerance
+    """
+
+    test_risk: float
+    training_loss: float
+    energy: float
+    potential: float
+    overlaps: Overlaps
+    variance_k: float
+    variance_v: float
+    conjugates: Float64
+    replicon: float
+    multistable_fraction: float
+    status: str
+    residual: float
+    num_steps: int
+    is_converged: bool
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it converged and nothing speaks against replica symmetry."""
+        is_stable = self.replicon <= _LARGEST_REPLICON
+        return (
+            self.is_converged
+            and is_stable
+            and self.multistable_fraction <= _LARGEST_FRACTION
+        )
+
+
+Init: TypeAlias = str | Overlaps | ReplicaSolution
+"""A start: "informed", "random", overlaps on the manifold, or a solution near by."""
+
+
+def solve(
+    task: Task,
+    activation: str,
+    sample_ratio: float,
+    ridge_k: float,
+    ridge_v: float,
+    *,
+    init: Init = "informed",
+    num_points: int = 2**13,
+    seed: int = 0,
+    num_nodes: int | None = None,
+    offset: float = 0.0,
+    max_steps: int = 300,
+    tol: float = 1e-8,
+    throw: bool = False,
+) -> ReplicaSolution:
+    """Solve the replica equations at one sample ratio.
+
+    Parameters
+    ----------
+    task : SpikedSLR or MaxSLR with lengths from 2 to 16
+    activation : "softmax", "linear", "erf" or "softplus"
+    sample_ratio : alpha = N / D > 0
+    ridge_k, ridge_v : r_k, r_v >= 0, as in the objective above
+    init : "informed" (overlap 0.9 with the teachers), "random" (0.1), overlaps on the
+        manifold, or a solution near by
+    num_points : Sobol points for the average over one sample
+    seed : of the points
+    num_nodes : if given, a tensor Gauss-Hermite rule with as many nodes in each
+        direction instead (softmax at length 2 has 4 directions in the spiked task)
+    offset : added to the logits of erf
+    max_steps : most evaluations of the equations
+    tol : on the residual
+    throw : whether to raise where it does not converge
+
+    Returns
+    -------
+    ReplicaSolution; read its `status`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range, or the start is not admissible.
+    RuntimeError
+        If `throw` is true and the iteration does not converge.
+
+    Notes
+    -----
+    With a ridge of 0 the minimiser may run away to infinity; the status then says that
+    the iteration did not converge, and how long the overlaps have become.
+    """
+    setting = prepare(task, activation, num_points, seed, num_nodes, offset)
+    with jax.enable_x64(True):
+        problem = as_problem(task, sample_ratio, ridge_k, ridge_v)
+        solution = _run(setting, problem, init, max_steps, tol)
+    if throw and not solution.is_converged:
+        raise RuntimeError(f"replica equations: {solution.status}")
+    return solution
+
+
+def curve(
+    task: Task,
+    activation: str,
+    sample_ratios: Sequence[float],
+    ridge_k: float,
+    ridge_v: float,
+    *,
+    init: Init = "informed",
+    num_points: int = 2**13,
+    seed: int = 0,
+    num_nodes: int | None = None,
+    offset: float = 0.0,
+    max_steps: int = 300,
+    tol: float = 1e-8,
+) -> list[ReplicaSolution]:
+    """Solve along a curve, from the largest sample ratio down, each from the last.
+
+    A solution that did not converge starts nothing; the next one begins at `init`.
+
+    Parameters
+    ----------
+    sample_ratios : in any order; all other parameters are those of `solve`
+
+    Returns
+    -------
+    Solutions in the order of `sample_ratios`
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `solve`.
+    """
+    setting = prepare(task, activation, num_points, seed, num_nodes, offset)
+    solutions: dict[int, ReplicaSolution] = {}
+    last: Init = init
+    with jax.enable_x64(True):
+        for index in np.argsort(sample_ratios)[::-1]:
+            problem = as_problem(task, sample_ratios[index], ridge_k, ridge_v)
+            found = _run(setting, problem, last, max_steps, tol)
+            solutions[int(index)] = found
+            last = found if found.is_converged else init
+    return [solutions[index] for index in range(len(solutions))]
+
+
+def solve_batch(
+    task: Task,
+    activation: str,
+    sample_ratio: ArrayLike,
+    ridge_k: ArrayLike,
+    ridge_v: ArrayLike,
+    *,
+    init: Init = "informed",
+    num_points: int = 2**13,
+    seed: ArrayLike = 0,
+    offset: float = 0.0,
+    max_steps: int = 300,
+    tol: float = 1e-8,
+) -> list[ReplicaSolution]:
+    """Solve many problems side by side, as one batch (meant for a GPU).
+
+    Parameters
+    ----------
+    sample_ratio, ridge_k, ridge_v, seed : numbers or arrays that broadcast against
+        each other; all other parameters are those of `solve`
+
+    Returns
+    -------
+    Solutions in the order of the flattened broadcast arrays
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `solve`.
+    """
+    numbers = [np.asarray(x) for x in (sample_ratio, ridge_k, ridge_v, seed)]
+    *values, seeds = (np.ravel(x) for x in np.broadcast_arrays(*numbers))
+    settings = {
+        int(one): prepare(task, activation, num_points, int(one), None, offset)
+        for one in np.unique(seeds)
+    }
+    channels = next(iter(settings.values())).channels
+    with jax.enable_x64(True):
+        each = [as_problem(task, *x) for x in zip(*values, strict=True)]
+        starts = jnp.stack([_start(init, problem) for problem in each])
+        groups = _stack([settings[int(one)].groups for one in seeds])
+        limits = as_limits(max_steps, tol)
+
+        def one(problem: Problem, groups: Groups, start: State) -> tuple:
+            solved = iterate(problem, groups, start, *limits, channels=channels)
+            ends = solved.coordinates, solved.position
+            return solved, observe(problem, groups, *ends, channels=channels)
+
+        both = jax.jit(jax.vmap(one))(_stack(each), groups, starts)
+        solved, observed = jax.device_get(both)
+    return [
+        _report(*jax.tree.map(lambda x: x[index], (solved, observed)))  # noqa: B023
+        for index in range(len(each))
+    ]
+
+
+def _run(
+    setting: Setting, problem: Problem, init: Init, max_steps: int, tol: float
+) -> ReplicaSolution:
+    channels, groups = setting
+    start, limits = _start(init, problem), as_limits(max_steps, tol)
+    solved = iterate(problem, groups, start, *limits, channels=channels)
+    ends = solved.coordinates, solved.position
+    observed = observe(problem, groups, *ends, channels=channels)
+    return _report(*jax.device_get((solved, observed)))
+
+
+def _start(init: Init, problem: Problem) -> State:
+    if isinstance(init, Overlaps):
+        return overlap_start(init, problem)
+    if not isinstance(init, ReplicaSolution):
+        return named_start(init, problem)
+    near = init.overlaps
+    return state_start(
+        (near.m_k, near.q_k, init.variance_k), (near.m_v, near.q_v, init.variance_v)
+    )
+
+
+def _report(solved: Solved, observed: Observed) -> ReplicaSolution:
+    m_k, q_k, variance_k, m_v, q_v, variance_v = (float(x) for x in observed.state)
+    return ReplicaSolution(
+        test_risk=float(observed.test_risk),
+        training_loss=float(observed.training_loss),
+        energy=float(observed.energy),
+        potential=float(observed.potential),
+        overlaps=Overlaps(m_k, q_k, m_v, q_v),
+        variance_k=variance_k,
+        variance_v=variance_v,
+        conjugates=np.asarray(observed.conjugate, np.float64),
+        replicon=float(observed.replicon),
+        multistable_fraction=float(solved.multistable_fraction),
+        status=_status(solved, observed),
+        residual=float(solved.residual),
+        num_steps=int(solved.num_steps),
+        is_converged=bool(solved.is_converged),
+    )
+
+
+def _status(solved: Solved, observed: Observed) -> str:
+    """Say in a sentence how it ended and what speaks against the result."""
+    outcome = "converged" if solved.is_converged else "not converged"
+    text = f"{outcome} after {solved.num_steps} steps, residual {solved.residual:.1e}"
+    longest = max(observed.state[1], observed.state[4])
+    if not solved.is_converged and longest > _RUNAWAY:
+        text += f"; the head runs away, its squared length is {longest:.1e}"
+    if observed.replicon > _LARGEST_REPLICON:
+        size = f"replicon {observed.replicon:.2f} > 1"
+        text += f"; warning: replica symmetry is unstable, {size}"
+    share = solved.multistable_fraction
+    if share > _LARGEST_FRACTION:
+        text += f"; warning: {share:.2%} of the samples have several proximal minima"
+    return text
+
+
+def _stack(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
