@@ -56,9 +56,8 @@ def assert_close(inputs, settings, *, gradients=True):
     plain = cases.evaluate(dense, inputs, settings, gradients=False)
     ours = cases.evaluate(rowblock, inputs, settings, gradients=gradients)
     names = ("output", "entropy", "inverse temperature", "log-normaliser")
-    for name, mine, theirs, true in zip(
-        names, *([x[0], *(x[1] or ())] for x in (ours, plain, exact))
-    ):
+    results = ([x[0], *(x[1] or ())] for x in (ours, plain, exact))
+    for name, mine, theirs, true in zip(names, *results, strict=False):
         error, peer = deviation(mine, true), deviation(theirs, true)
         size = 1.0
         if name == "log-normaliser":  # carries the size of the logits

@@ -4,13 +4,13 @@
 temperature of Veličković et al., "Softmax is not Enough" (ICML 2025), their section 3:
 beta = `inverse_temperature` of the entropy of softmax(scale · q·k), row by row.
 
-===============  =====================  ==============================================
-implementation   memory                 where
-===============  =====================  ==============================================
-``dense``        O(n²)                  anywhere; the reference
-``rowblock``     O(n)                   anywhere; the default
-``mosaic_gpu``   O(n)                   Hopper GPUs, half precision, no explicit mask
-===============  =====================  ==============================================
+===============  =======  ============================================================
+implementation   memory   where
+===============  =======  ============================================================
+``dense``        O(n²)    anywhere; the reference
+``rowblock``     O(n)     anywhere; the default, made for CPUs
+``mosaic_gpu``   O(n)     Hopper GPUs, half precision, no explicit mask; by name only
+===============  =======  ============================================================
 """
 
 import math
@@ -49,7 +49,7 @@ def attend(
     weights: str = "softmax",
     is_causal: bool = False,
     mask: ArrayLike | None = None,
-    scale: float | None = None,
+    scale: ArrayLike | None = None,
     implementation: str | None = None,
     through_entropy: bool = False,
     return_statistics: bool = False,
@@ -70,8 +70,8 @@ def attend(
     is_causal : whether query i sees only keys 0..i (aligned top left, as in JAX)
     mask : boolean, broadcasts to (batch, heads, queries, keys); False hides a key
     scale : factor of the logits, a number > 0; 1/√dim if None
-    implementation : "dense", "rowblock" or "mosaic_gpu"; None picks the fastest that
-        can serve
+    implementation : "dense", "rowblock" or "mosaic_gpu"; None picks one that serves
+        here, at present "rowblock" everywhere
     through_entropy : whether gradients follow beta into the entropy; otherwise beta is
         a constant to differentiation.  Without effect on plain softmax
     return_statistics : whether to return entropy, inverse temperature and
@@ -107,28 +107,22 @@ def attend(
         return_statistics=return_statistics,
     )
     visible = _check_mask(mask, query, key)
-    module = _pick(implementation, query, key, value, visible, settings)
+    module = _pick(implementation, query, value, visible)
     output, statistics = module.attend(query, key, value, visible, settings)
     return output if statistics is None else (output, statistics)
 
 
 def _pick(
-    implementation: str | None,
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array | None,
-    settings: Settings,
+    implementation: str | None, query: Array, value: Array, mask: Array | None
 ) -> ModuleType:
-    if implementation is not None:
-        check_choice("implementation", implementation, get_args(Implementation))
-    if implementation in (None, "mosaic_gpu"):
-        obstacle = mosaic_gpu.obstacle(query, key, value, mask)
-        if implementation is None:
-            return rowblock if obstacle else mosaic_gpu
+    # None means what has been run on hardware: row blocks, on every device.
+    name = "rowblock" if implementation is None else implementation
+    check_choice("implementation", name, get_args(Implementation))
+    if name == "mosaic_gpu":
+        obstacle = mosaic_gpu.obstacle(query, value, mask)
         rule = f"one that can serve: mosaic_gpu needs {obstacle}"
-        require(obstacle is None, "implementation", rule, implementation)
-    return _MODULES[implementation]
+        require(obstacle is None, "implementation", rule, name)
+    return _MODULES[name]
 
 
 def _check_types(**arrays: ArrayLike) -> None:
@@ -164,13 +158,13 @@ def _check_shapes(query: Array, key: Array, value: Array) -> None:
     require(heads % kv_heads == 0, "number of query heads", rule, heads)
 
 
-def _check_scale(scale: float | None, dim: int) -> float:
+def _check_scale(scale: ArrayLike | None, dim: int) -> float:
     if scale is None:
         return 1.0 / math.sqrt(dim)
     if is_traced(scale):
         raise TypeError("scale must be a number known when tracing; received a tracer")
     check_real("scale", scale, above=0)
-    return float(scale)
+    return float(np.asarray(scale))
 
 
 def _check_mask(
