@@ -126,7 +126,7 @@ def _evidence(claim: Claim) -> str:
         for name, fact in facts.items()
     )
     return (
-        f"<details><summary>{claim.id}: test and command</summary><dl>{lines}"
+        f"<details><summary>{claim.id}</summary><dl>{lines}"
         f"<dt>Time</dt><dd>{claim.seconds:.2g} s</dd></dl></details>"
     )
 
