@@ -13,7 +13,7 @@ function makeScrollersReachable() {
 /* A button's name for a screen reader starts with the words that can be seen on it. */
 function nameButtonsByTheirWords() {
   for (const button of document.querySelectorAll("button[aria-label], a[aria-label]")) {
-    const words = button.innerText.trim();
+    const words = button.textContent.replace(/\s+/g, " ").trim();
     if (words && !button.ariaLabel.toLowerCase().includes(words.toLowerCase())) {
       button.ariaLabel = `${words}: ${button.ariaLabel}`;
     }
@@ -23,8 +23,8 @@ function nameButtonsByTheirWords() {
 /* The arrows that unfold a part of the contents say which part. */
 function nameTheArrows() {
   for (const arrow of document.querySelectorAll(".bd-sidebar-primary summary")) {
-    const chapter = arrow.closest("li")?.querySelector("a")?.innerText;
-    if (!arrow.innerText.trim() && chapter) arrow.ariaLabel = `Pages of ${chapter}`;
+    const chapter = arrow.closest("li")?.querySelector("a")?.textContent.trim();
+    if (!arrow.textContent.trim() && chapter) arrow.ariaLabel = `Pages of ${chapter}`;
   }
 }
 
