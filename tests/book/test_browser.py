@@ -46,13 +46,17 @@ THIN = """
     let kind = "";
     for (let e = element; e; e = e.parentElement) kind += e.tagName + e.className;
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
-    element.style.visibility = seen.get(kind) > 2 ? "hidden" : "visible";
+    element.dataset.thin = seen.get(kind) > 2 ? "away" : "stays";
   }
+  const style = document.createElement("style");
+  style.textContent = `html.thin [data-thin="stays"] { visibility: visible }
+                       html.thin [data-thin="away"] { visibility: hidden }`;
+  document.head.append(style);
 }
 """
-"""Leaves two texts of each kind to be seen: same element, classes and surroundings.
+"""Lets two texts of each kind be seen: same element, classes and surroundings.
 
-Two texts of one kind have the same colours, and to check all of a long chapter takes
+Only while the page has the class "thin", which the check of colours sets. Two texts of one kind have the same colours, and to check all of a long chapter takes
 ten seconds. The inside of a picture is no text; a formula has its paragraph's colour.
 """
 
@@ -123,6 +127,8 @@ class Visit:
         """Return what axe-core finds serious, in the colours or in all the rest."""
         if not self.page.evaluate("typeof axe === 'object'"):
             self.page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
+        thin = "thin => document.documentElement.classList.toggle('thin', thin)"
+        self.page.evaluate(thin, of_colour)
         found = self.page.evaluate(AXE, [COLOUR_RULES, not of_colour])
         return [violation for violation in found if violation[0] in SERIOUS]
 
