@@ -13,6 +13,8 @@ from contextlib import contextmanager
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
+from sharp_attention._typing import Scalar
+
 __all__ = ["COLOURS", "PAGE_TEXT", "label_line", "message", "use_style"]
 
 PAGE_TEXT = "#010203"
@@ -76,8 +78,8 @@ def message(axes: Axes, text: str) -> None:
 
 def label_line(
     axes: Axes,
-    x: float,
-    y: float,
+    x: Scalar,
+    y: Scalar,
     text: str,
     colour: str,
     *,
