@@ -13,6 +13,7 @@ from sharp_attention.claims import (  # noqa: F401
     entropy_floor,
     entropy_statistics,
     finite_precision,
+    kernels,
     logit_spread,
     optimal_temperature,
     sharp_tasks,
