@@ -2,8 +2,8 @@
 
 Common to all: logits of any float type (integers count as the default float), −inf or
 ``where=False`` removes a key and gives it weight 0, a row without keys is all 0.
-Sums are taken in float32 or better and the weights come back in the float type of the
-logits.
+Sums are taken in float32 or better; the weights come back in the shape and float type
+of the logits.
 In eager calls NaN and +inf logits raise ``ValueError``; under ``jax.jit`` they turn the
 weights that depend on them into NaN.
 

@@ -122,7 +122,7 @@ def entropy(
     Returns
     -------
     (...), in nats, between 0 and log(number of keys); 0 for a row without keys.
-    Float32, or float64 for float64 logits, whatever the precision of the input.
+    Float32 for half precision too, or float64 for float64 logits.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from sharp_attention._checks import (
     check_finite,
@@ -28,7 +28,7 @@ from sharp_attention._checks import (
     require,
 )
 from sharp_attention._typing import ArrayLike, Float64
-from sharp_attention.attention import _rows
+from sharp_attention.attention import _best_temperature, _rows
 from sharp_attention.attention.entropy import entropy as row_entropy
 
 __all__ = [
@@ -59,8 +59,8 @@ def inverse_temperature(
     Returns
     -------
     (...), at least 1 and, for the default r, at most 2.4214; float32, or float64 for
-    float64 input.  Half precision is widened first: in bfloat16 the same polynomial
-    is off by 0.14 at H = 4.5.
+    float64 input where JAX has it enabled.  Half precision is widened first: in
+    bfloat16 the same polynomial is off by 0.14 at H = 4.5.
 
     Raises
     ------
@@ -70,7 +70,8 @@ def inverse_temperature(
     check_no_nan("entropy", entropy)
     values = jnp.asarray(entropy)
     values = values.astype(jnp.promote_types(values.dtype, "float32"))
-    return _clamped_polynomial(values, tuple(polynomial))
+    # As Python numbers the coefficients take on the precision of the entropy.
+    return _clamped_polynomial(values, tuple(map(float, polynomial)))
 
 
 def adaptive_softmax(
@@ -159,9 +160,8 @@ def optimal_inverse_temperature(
     with jax.enable_x64(True):
         rows = _rows.prepare(np.asarray(logits, dtype=np.float64), None)
         index = _check_target(target, np.asarray(rows.mask))
-        return_shape = index.shape
-        solution = np.asarray(_solve_stationarity(rows.shifted, rows.mask, index))
-    return solution if return_shape else float(solution)
+        solution = np.asarray(_best_temperature.solve(rows.shifted, rows.mask, index))
+    return solution if index.ndim else float(solution)
 
 
 def fit_polynomial(
@@ -193,11 +193,10 @@ def fit_polynomial(
     require(y.shape == x.shape, "inverse_temperature", f"of shape {x.shape}", y.shape)
     distinct = np.unique(x).size
     require(distinct > degree, "entropy", f"{degree + 1} different values", distinct)
-    fitted = np.polynomial.Polynomial.fit(x, y, degree)
-    ascending = np.zeros(degree + 1)
-    converted = fitted.convert().coef
-    ascending[: converted.size] = converted
-    return ascending[::-1].copy()
+    # Fitted on [−1, 1], where powers of x are far from parallel, then moved back.
+    ascending = np.polynomial.Polynomial.fit(x, y, degree).convert().coef
+    missing = degree + 1 - ascending.size  # leading powers that came out as 0
+    return np.pad(ascending, (0, missing))[::-1].astype(np.float64)
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -227,42 +226,3 @@ def _check_target(target: ArrayLike, mask: np.ndarray) -> np.ndarray:
     taken = np.take_along_axis(mask, index[..., None], axis=-1)
     require(bool(taken.all()), "target", "a key whose logit is not -inf", target)
     return index
-
-
-@jax.jit
-def _solve_stationarity(
-    logits: Float[Array, "*batch keys"],
-    mask: Bool[Array, "*batch keys"],
-    target: Int[Array, "*batch"],
-) -> Float[Array, "*batch"]:
-    """Bisect E_beta[e] = e_t inside a bracket that is known in closed form.
-
-    With `above` and `below` the distances from e_t to the largest and the smallest of
-    n logits, the largest alone outweighs all that lie below the target as soon as
-    above exp(beta above) ≥ n below; the same holds downwards.
-    """
-    chosen = jnp.take_along_axis(logits, target[..., None], axis=-1)
-    distances = jnp.where(mask, logits - chosen, 0.0)
-    above, below = jnp.max(distances, axis=-1), -jnp.min(distances, axis=-1)
-    num_keys = jnp.sum(mask, axis=-1)
-
-    def reach(gap: Float[Array, "..."], opposite: Float[Array, "..."]) -> Array:
-        safe = jnp.where(gap == 0, 1.0, gap)
-        return jnp.log(jnp.maximum(num_keys * opposite / safe, 1.0)) / safe
-
-    def halve(_: Int[Array, ""], bracket: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = bracket
-        middle = (low + high) / 2
-        scores = middle[..., None] * distances
-        scores = jnp.where(mask, scores, -jnp.inf)
-        weights = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True))
-        too_high = jnp.sum(weights * distances, axis=-1) > 0
-        return jnp.where(too_high, low, middle), jnp.where(too_high, middle, high)
-
-    # Each step halves the bracket: 64 reach the last bit of a double.
-    start = (-reach(below, above), reach(above, below))
-    low, high = jax.lax.fori_loop(0, 64, halve, start)
-    at_the_top, at_the_bottom = above == 0, below == 0
-    solution = jnp.where(at_the_bottom, -jnp.inf, (low + high) / 2)
-    solution = jnp.where(at_the_top, jnp.inf, solution)
-    return jnp.where(at_the_top & at_the_bottom, 1.0, solution)
