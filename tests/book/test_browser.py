@@ -3,6 +3,7 @@
 One browser for all, with the network off; each page is loaded once.
 """
 
+import itertools
 import os
 from dataclasses import dataclass, field
 
@@ -46,18 +47,15 @@ THIN = """
     let kind = "";
     for (let e = element; e; e = e.parentElement) kind += e.tagName + e.className;
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
-    element.dataset.thin = seen.get(kind) > 2 ? "away" : "stays";
+    element.style.visibility = seen.get(kind) > 2 ? "hidden" : "visible";
   }
-  const style = document.createElement("style");
-  style.textContent = `html.thin [data-thin="stays"] { visibility: visible }
-                       html.thin [data-thin="away"] { visibility: hidden }`;
-  document.head.append(style);
 }
 """
 """Lets two texts of each kind be seen: same element, classes and surroundings.
 
-Only while the page has the class "thin", which the check of colours sets. Two texts of one kind have the same colours, and to check all of a long chapter takes
-ten seconds. The inside of a picture is no text; a formula has its paragraph's colour.
+Only the check of colours sees the page like that. Two texts of one kind have the same
+colours, and to check all of a long chapter takes ten seconds. The inside of a picture
+is no text, and a formula has its paragraph's colour.
 """
 
 
@@ -127,8 +125,6 @@ class Visit:
         """Return what axe-core finds serious, in the colours or in all the rest."""
         if not self.page.evaluate("typeof axe === 'object'"):
             self.page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
-        thin = "thin => document.documentElement.classList.toggle('thin', thin)"
-        self.page.evaluate(thin, of_colour)
         found = self.page.evaluate(AXE, [COLOUR_RULES, not of_colour])
         return [violation for violation in found if violation[0] in SERIOUS]
 
@@ -152,15 +148,15 @@ def test_page_in_the_browser(visit, name):
     assert visit.complaints == []
     here = (visit.address, "data:")
     assert [url for url in visit.requests if not url.startswith(here)] == []
-    for number, width in enumerate(WIDTHS):
+    for width in WIDTHS:
         visit.resize(width)
         assert visit.overflow() <= 0, width
         assert visit.violations(of_colour=False) == [], width
-        if number == 0:
-            visit.page.evaluate(THIN)
-        for mode in ("light", "dark"):
-            visit.switch(mode)
-            assert visit.violations(of_colour=True) == [], (width, mode)
+    visit.page.evaluate(THIN)
+    for width, mode in itertools.product(WIDTHS, ("light", "dark")):
+        visit.resize(width)
+        visit.switch(mode)
+        assert visit.violations(of_colour=True) == [], (width, mode)
 
 
 def test_colour_mode_follows_the_system_and_can_be_chosen(chromium, address):
