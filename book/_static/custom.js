@@ -4,7 +4,7 @@
 function makeScrollersReachable() {
   const scrollers = "mjx-container, div.math, .amsmath, .output.text_html, .pst-scrollable-table-container, pre";
   for (const element of document.querySelectorAll(scrollers)) {
-    if (element.scrollWidth > element.clientWidth && !element.hasAttribute("tabindex")) {
+    if (element.scrollWidth > element.clientWidth && element.tabIndex < 0) {
       element.tabIndex = 0;
     }
   }
