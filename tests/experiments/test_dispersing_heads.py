@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from sharp_attention.experiments import dispersing_heads
-from sharp_attention.models.random_transformer import (
-    Architecture,
-    RandomTransformer,
-    evaluate,
-)
+from sharp_attention.models.random_transformer import Architecture
 
 COLUMNS = [
     "style",
@@ -55,15 +51,15 @@ class TestByRow:
 class TestBySize:
     def test_equals_item_by_item(self):
         """272 items in the shares 2, 4, … 32 of the sixteen tokens."""
-        (bag,) = dispersing_heads.bags([272])
-        tokens = np.repeat(np.arange(16), bag.round().astype(int))
-        model = RandomTransformer.initialise(0)
-        heads = evaluate(model, model.embed(tokens), rows=[0]).heads
-        table = dispersing_heads.by_size([272])
-        np.testing.assert_allclose(
-            table["max_weight"], np.ravel(heads.max_weight), rtol=1e-4
-        )
-        np.testing.assert_allclose(table["entropy"], np.ravel(heads.entropy), rtol=1e-4)
+        bags = dispersing_heads.by_size([272])
+        items = dispersing_heads.by_item(272)
+        for column in ("max_weight", "entropy", "spread"):
+            np.testing.assert_allclose(bags[column], items[column], rtol=1e-4)
+
+    @pytest.mark.parametrize("length", [0, 100])
+    def test_item_by_item_needs_whole_counts(self, length):
+        with pytest.raises(ValueError, match="length must be a multiple of 136"):
+            dispersing_heads.by_item(length)
 
     def test_bags_add_up(self):
         bags = dispersing_heads.bags([10, 1e9])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sharp_attention._checks import check_integer
+from sharp_attention._checks import check_integer, require
 from sharp_attention.models.random_transformer import (
     Architecture,
     HeadStatistics,
@@ -18,7 +18,15 @@ from sharp_attention.models.random_transformer import (
     evaluate_counts,
 )
 
-__all__ = ["CASES", "bags", "by_row", "by_size", "escapes", "label_distances"]
+__all__ = [
+    "CASES",
+    "bags",
+    "by_item",
+    "by_row",
+    "by_size",
+    "escapes",
+    "label_distances",
+]
 
 CASES: Mapping[str, dict[str, Any]] = {
     "no positions": {},
@@ -90,6 +98,32 @@ def by_size(num_items: Sequence[float], *, seed: int = 0) -> pd.DataFrame:
         first = HeadStatistics(*(statistic[..., :1] for statistic in heads))
         tables.append(_table("bert", first, np.array([number])))
     return pd.concat(tables, ignore_index=True)
+
+
+def by_item(length: int = 4352, *, seed: int = 0) -> pd.DataFrame:
+    """Watch the BERT-style model of `by_size` on one bag, item by item: the check.
+
+    Parameters
+    ----------
+    length : number of items, a multiple of 136, so that all counts are whole
+    seed : of the model
+
+    Returns
+    -------
+    as `by_size`, for a single size
+
+    Raises
+    ------
+    ValueError
+        If `length` is not such a number.
+    """
+    is_whole = length >= 136 and length % 136 == 0
+    require(is_whole, "length", "a multiple of 136", length)
+    model = RandomTransformer.initialise(seed)
+    (bag,) = bags([length])
+    tokens = np.repeat(np.arange(16), bag.round().astype(int))
+    heads = evaluate(model, model.embed(tokens), rows=[0]).heads
+    return _table("bert", heads, np.array([length]))
 
 
 def escapes(length: int = 2048, *, seed: int = 0) -> pd.DataFrame:
