@@ -55,7 +55,7 @@ MUTATIONS = [
 GEMMA = [
     f"gemma-{size}-spread-{statistic}"
     for size in ("2b", "7b")
-    for statistic in ("smallest", "largest", "mean", "standard-deviation")
+    for statistic in ("minimum", "maximum", "mean", "standard-deviation")
 ]
 CLAIMS = [claim for claim, _ in MUTATIONS]
 

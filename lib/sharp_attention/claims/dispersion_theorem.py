@@ -85,12 +85,11 @@ def _gpt_disperses() -> Measurement:
     return Measurement(float(exponents[np.abs(exponents + 1).argmax()]))
 
 
-@_theorem(
+@_refinement(
     "gpt-first-row-never-disperses",
     statement="GPT style: the first row keeps weight 1 for every n (measured: smallest "
     "largest weight of row 1).",
     quoted_value=1.0,
-    confidence="D",
 )
 def _gpt_first_row_never_disperses() -> Measurement:
     return Measurement(float(_run(_model(style="gpt")).max_weight[..., 0].min()))
@@ -189,8 +188,8 @@ def _growing_items(is_normalised: bool) -> float:
     lengths = np.sqrt(np.arange(1, _LENGTH + 1))
     features = lengths[:, None] * np.full(32, 32**-0.5)
     model = _model(is_normalised=is_normalised)
-    heads = random_transformer.evaluate(model, features, rows=[_LENGTH - 1]).heads
-    return float(_LENGTH * heads.max_weight[0].max())
+    heads = random_transformer.evaluate(model, features).heads
+    return float(_LENGTH * heads.max_weight[0, :, -1].max())
 
 
 @_theorem(
@@ -238,8 +237,8 @@ def _temperature_that_falls_with_n_escapes() -> Measurement:
     tolerance=1e-4,
 )
 def _norm_bounds_spread() -> Measurement:
-    model = _model(positions="rotary")
-    features = 1e3 * np.random.default_rng(0).normal(size=(128, 32))
+    model = _model(style="gpt", positions="rotary")
+    features = 1e3 * np.random.default_rng(0).normal(size=(_LENGTH, 32))
     heads = random_transformer.evaluate(model, features).heads
     bounds = [
         [

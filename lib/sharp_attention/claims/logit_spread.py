@@ -17,6 +17,7 @@ _proposition = functools.partial(
     place="Proposition 3.1",
     chapter="dispersion-lemma",
 )
+_ours = functools.partial(_proposition, paper="ours", confidence="D")
 _Head = tuple[Float64, Float64, Float64, Float64]
 
 
@@ -54,13 +55,12 @@ def _spread_bound_holds() -> Measurement:
     )
 
 
-@_proposition(
+@_ours(
     "spread-bound-attained",
     statement="The bound is attained with y and x = +-a along the top right singular "
     "vectors and a common top left one (measured: spread over bound).",
     quoted_value=1.0,
     tolerance=1e-12,
-    confidence="D",
 )
 def _spread_bound_attained() -> Measurement:
     rng = np.random.default_rng(0)
@@ -71,14 +71,13 @@ def _spread_bound_attained() -> Measurement:
     return Measurement(_spread(*head) / dispersion.spread_bound(*head))
 
 
-@_proposition(
+@_ours(
     "diameter-bound-holds",
     statement="The spread is at most |Qy| times the diameter of the keys (measured: "
     "largest spread over bound of random heads with two keys or more).",
     quoted_value=1.0,
     comparison="at most",
     tolerance=1e-12,
-    confidence="D",
 )
 def _diameter_bound_holds() -> Measurement:
     ratios = [
@@ -89,14 +88,13 @@ def _diameter_bound_holds() -> Measurement:
     return Measurement(max(ratios))
 
 
-@_proposition(
+@_ours(
     "diameter-bound-is-tighter",
     statement="The diameter bound is never above that of the proposition (measured: "
     "largest ratio).",
     quoted_value=1.0,
     comparison="at most",
     tolerance=1e-12,
-    confidence="D",
 )
 def _diameter_bound_is_tighter() -> Measurement:
     heads = _random_heads()
@@ -127,7 +125,7 @@ def _large_weights_amplify_noise() -> Measurement:
     return Measurement(float(change[1] / change[0]))
 
 
-@_proposition(
+@_ours(
     "qk-norm-bounds-spread",
     statement="With an RMS norm on queries and keys the spread is at most "
     "2 g_q g_k sqrt(head dimension), attained by opposite keys (measured: largest "
@@ -135,7 +133,6 @@ def _large_weights_amplify_noise() -> Measurement:
     quoted_value=0.0,
     comparison="at most",
     tolerance=1e-12,
-    confidence="D",
 )
 def _qk_norm_bounds_spread() -> Measurement:
     rng, gaps = np.random.default_rng(0), []
@@ -148,12 +145,11 @@ def _qk_norm_bounds_spread() -> Measurement:
     return Measurement(float(np.abs(gaps).max()))
 
 
-@_proposition(
+@_ours(
     "soft-cap-bounds-spread",
     statement="A soft-cap of 50 on the logits, as in Gemma 2, bounds the spread by "
     "100.",
     quoted_value=100.0,
-    confidence="D",
 )
 def _soft_cap_bounds_spread() -> Measurement:
     return Measurement(spread_bounds.soft_cap_spread_bound(50.0))
@@ -184,8 +180,8 @@ def _real_spreads_far_below_floats() -> Measurement:
 def _declare_gemma(size: str, statistic: str, value: float) -> None:
     @_section(
         f"gemma-{size}-spread-{statistic}".replace(" ", "-"),
-        statement=f"The spread of the logits over all heads of Gemma {size.upper()}, "
-        f"{statistic}.",
+        statement=f"Over all heads of Gemma {size.upper()} the {statistic} of the "
+        f"spread is {value}.",
         quoted_value=value,
         tolerance=0.005,
         expected="not run here",
@@ -196,8 +192,8 @@ def _declare_gemma(size: str, statistic: str, value: float) -> None:
 
 
 for _statistic, _small, _large in (
-    ("smallest", 2.28, 0.09),
-    ("largest", 14.78, 32.74),
+    ("minimum", 2.28, 0.09),
+    ("maximum", 14.78, 32.74),
     ("mean", 5.69, 5.82),
     ("standard deviation", 2.05, 2.61),
 ):

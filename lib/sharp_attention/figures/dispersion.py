@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import special
 
-from sharp_attention.attention import activations
 from sharp_attention.experiments import dispersion_sweep
 from sharp_attention.figures import style
 from sharp_attention.theory import dispersion
@@ -44,7 +44,7 @@ def extremal_weights(
         for number in num_items:
             logits = np.zeros(number)
             logits[0] = spread
-            weight = float(activations.softmax(logits)[0])
+            weight = special.softmax(logits)[0]
             _, bound = dispersion.sharp_weight_bounds(spread, number)
             columns = {"spread": spread, "num_items": number}
             rows.append({**columns, "weight": weight, "bound": bound})

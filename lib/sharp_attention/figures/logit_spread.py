@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from scipy import special
 
-from sharp_attention.attention import activations
 from sharp_attention.figures import style
 from sharp_attention.theory import dispersion, finite_precision
 
@@ -174,7 +174,7 @@ def price_of_sharpness(
         others = noise * rng.normal(size=num_draws) / (number - 1) ** 0.5
         crowd = np.log(number - 1) + scale * others
         logits = np.stack([scale * leader, crowd], axis=-1)
-        change = np.abs(np.asarray(activations.softmax(logits))[:, 0] - 0.5)
+        change = np.abs(special.softmax(logits, axis=-1)[:, 0] - 0.5)
         rows.append(
             {
                 "num_items": number,
@@ -196,17 +196,10 @@ def draw_price(table: pd.DataFrame) -> Figure:
         axes.errorbar(
             x, table["change"], 2 * table["standard_error"], fmt="o", color=SOFTMAX
         )
-        end = table.iloc[-1]
+        middle = table.iloc[len(table) // 2]
+        place = (middle["num_items"], middle["linear_theory"])
         label = "to first order:\nscale · noise / 4"
-        style.label_line(
-            axes,
-            x.iloc[-1],
-            end["linear_theory"],
-            label,
-            BOUND,
-            align="right",
-            offset=(-4, -60),
-        )
+        style.label_line(axes, *place, label, BOUND, offset=(-8, 22), align="right")
         axes.set(
             xscale="log",
             xlabel="items among which the leader keeps half of the weight",

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from scipy import special
 
-from sharp_attention.attention import activations
 from sharp_attention.figures import style
 from sharp_attention.theory import dispersion, sharpness
 
@@ -39,7 +39,7 @@ def lookup_weights(num_items: Sequence[int]) -> pd.DataFrame:
     for number in num_items:
         logits = np.zeros(number)
         logits[0] = LOOKUP_SPREAD
-        weights = np.asarray(activations.softmax(logits), dtype=np.float64)
+        weights = special.softmax(logits)
         shares = {"item_asked_for": weights[0], "all_others": weights[1:].sum()}
         rows.append({"num_items": number, **shares})
     return pd.DataFrame(rows)
@@ -103,7 +103,7 @@ def answers(
         logits["look-up"][0] = LOOKUP_SPREAD
         targets = {"look-up": values[:, 0], "average": values.mean(axis=1)}
         for task, row in logits.items():
-            output = values @ np.asarray(activations.softmax(row), dtype=np.float64)
+            output = values @ special.softmax(row)
             error = np.abs(output - targets[task])
             rows.append(
                 {
