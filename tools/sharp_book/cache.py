@@ -15,7 +15,7 @@ from sphinx.config import Config
 
 from sharp_attention.experiments.fingerprint import fingerprint
 
-__all__ = ["CACHE", "KEPT", "prune", "setup"]
+__all__ = ["CACHE", "KEPT", "choose", "prune", "setup"]
 
 CACHE = Path(".cache") / "execution"
 """Where executed notebooks lie, relative to the top of the repository."""
@@ -37,10 +37,20 @@ def prune(cache: Path, keep: int = KEPT) -> None:
         shutil.rmtree(folder)
 
 
-def _choose_folder(app: Sphinx, config: Config) -> None:
-    cache = Path(app.srcdir) / CACHE
+def choose(top: Path) -> Path:
+    """Make the folder for the present fingerprint, and prune the others.
+
+    Parameters
+    ----------
+    top : of the repository
+    """
+    cache = top / CACHE
     folder = cache / fingerprint()
     folder.mkdir(parents=True, exist_ok=True)
     folder.touch()
     prune(cache)
-    config["nb_execution_cache_path"] = str(folder)
+    return folder
+
+
+def _choose_folder(app: Sphinx, config: Config) -> None:
+    config["nb_execution_cache_path"] = str(choose(Path(app.srcdir)))
