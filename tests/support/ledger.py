@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+
 from sharp_attention.claims import registry
 
 __all__ = ["Mutation", "statement", "verdict", "verdict_under"]
