@@ -1,0 +1,161 @@
+"""The smallest risk that each activation can reach, and the head that reaches it.
+
+All minima lie on the manifold at k = m_k k*, v = m_v v*: proved for linear attention
+(slr-population 5.1) and for softmax, which attains the Bayes risk; for the others noise
+in k never helped, and searches over all seven overlaps returned to it (5.4).
+m_v = B / A is elementary (2.2), so that one or two numbers remain.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from sharp_attention._checks import check_choice
+from sharp_attention._typing import Float64
+from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR, Task
+from sharp_attention.theory.single_location import averages, bayes, heads, linear
+from sharp_attention.theory.single_location.elementwise import LARGEST_WEIGHT
+from sharp_attention.theory.single_location.elementwise_optimum import (
+    best_slope_and_offset,
+)
+from sharp_attention.theory.single_location.heads import Moments
+
+__all__ = ["ACTIVATIONS", "PARAMETERS", "PopulationOptimum", "minimise"]
+
+PARAMETERS = {
+    "softmax": None,
+    "linear": None,
+    "erf": "offset",
+    "softplus": None,
+    "sigmoid": "bias",
+}
+"""Every activation with the name of its parameter, as in `attention.activations`."""
+
+ACTIVATIONS = tuple(PARAMETERS)
+
+# Relative errors of closed forms and of the finest quadrature.
+ROUNDING = 2e-14
+
+# Softplus is searched up to this slope and then at infinity; beyond it the risk differs
+# by less than 1e-5 from its limit (slr-population 5.4).
+STEEPEST = 48.0
+
+
+@dataclass(frozen=True)
+class PopulationOptimum:
+    """The best head of an activation on a task.
+
+    Attributes
+    ----------
+    risk : smallest risk, or its infimum, label noise included
+    overlaps : of the head that attains it; m_k = q_k = infinity where it is approached
+        as the key grows along k*
+    parameters : {"offset": ...} for erf, {"bias": ...} for sigmoid, else empty
+    attained : whether a head of finite length attains the risk
+    error : estimated absolute error of the risk at these overlaps, from a finer grid
+    """
+
+    risk: float
+    overlaps: Overlaps
+    parameters: Mapping[str, float]
+    attained: bool
+    error: float
+
+
+def minimise(task: Task, activation: str) -> PopulationOptimum:
+    """Minimise the population risk over k, v and the activation's parameter.
+
+    Parameters
+    ----------
+    task : SpikedSLR or MaxSLR; one head serves all lengths of a random length
+    activation : "softmax", "linear", "erf", "softplus" or "sigmoid"
+
+    Returns
+    -------
+    PopulationOptimum; for erf, softplus and sigmoid the best of a search from many
+    starts, for the others exact
+
+    Raises
+    ------
+    ValueError
+        If the activation is unknown.
+    """
+    check_choice("activation", activation, ACTIVATIONS)
+    if activation == "linear":
+        return _linear(task)
+    if activation == "softmax":
+        return _softmax(task)
+    if activation in LARGEST_WEIGHT:
+        m_k, offset = best_slope_and_offset(task, activation)
+        return _optimum(task, activation, m_k, offset)
+    return _optimum(task, activation, _best_softplus_slope(task))
+
+
+def _linear(task: Task) -> PopulationOptimum:
+    if isinstance(task, SpikedSLR):
+        risk, m_k, m_v = linear.best_spiked(task.signal, task.mean_length)
+    else:
+        lengths = task.length_probabilities.items()
+        score = sum(p * bayes.mean_score(task.signal, n) for n, p in lengths)
+        risk, m_k, m_v = linear.best_max(score, task.mean_length)
+    overlaps = Overlaps(m_k, m_k**2, m_v, m_v**2)
+    error = ROUNDING * max(risk, 1.0)
+    return PopulationOptimum(risk + task.noise**2, overlaps, {}, True, error)
+
+
+def _softmax(task: Task) -> PopulationOptimum:
+    risk = bayes.bayes_risk(task)
+    scale = bayes.inverse_temperature(task)
+    is_attained = math.isfinite(scale)
+    if task.max_length == 1:
+        scale, is_attained = 0.0, True  # a single token has weight 1 for every key
+    overlaps = Overlaps(scale, scale**2, 1.0, 1.0)
+    return PopulationOptimum(risk, overlaps, {}, is_attained, 10 * ROUNDING * risk)
+
+
+def _optimum(
+    task: Task, activation: str, m_k: float, offset: float = 0.0
+) -> PopulationOptimum:
+    """Complete the best key by the best value, and estimate the error."""
+
+    def best(refinement: float) -> tuple[float, float]:
+        moments = averages.over_lengths(task, activation, m_k, offset, refinement)
+        m_v, risk = heads.best_read_out(moments)
+        return float(m_v), float(risk)
+
+    (m_v, risk), (_, finer) = best(1.0), best(1.5)
+    m_v /= LARGEST_WEIGHT.get(activation, 1.0)
+    name = PARAMETERS[activation]
+    return PopulationOptimum(
+        risk=risk + task.noise**2,
+        overlaps=Overlaps(m_k, m_k**2, m_v, m_v**2),
+        parameters={name: offset} if name else {},
+        attained=math.isfinite(m_k),
+        error=3 * abs(finer - risk) + ROUNDING,
+    )
+
+
+def _best_softplus_slope(task: Task) -> float:
+    """Return the best m_k of softplus, infinity where no finite one is as good."""
+    if task.signal == 0 or task.max_length == 1:
+        return 0.0
+
+    def risk(slope: float) -> float:
+        moments: Moments = averages.over_lengths(task, "softplus", slope)
+        return float(heads.best_read_out(moments)[1])
+
+    # Softplus grows half as fast as softmax at 0: start below the softmax slope.
+    lowest = 0.5 * min(bayes.inverse_temperature(task), 1.0)
+    slopes = np.geomspace(lowest, STEEPEST, 2 + int(3 * math.log(STEEPEST / lowest)))
+    values = np.array([risk(slope) for slope in slopes])
+    best = int(np.argmin(values))
+    if best == len(slopes) - 1:
+        best_slope, least = slopes[best], values[best]
+    else:
+        bracket = slopes[[max(best - 1, 0), best, best + 1]]
+        found = _minimise_between(risk, bracket)
+        best_slope, least = found
+    return best_slope if least < risk(math.inf) else math.inf
