@@ -34,7 +34,7 @@ def test_memory_is_quadratic_and_linear():
 def test_roofline_is_limited_by_the_slower_unit():
     table = kernels.roofline([16, 64, 128, 256]).set_index("dim")
     assert table.loc[16, "ratio"] == pytest.approx(2)  # exponentials only
-    assert table.loc[[128, 256], "ratio"] == pytest.approx([1.5, 1.5])  # products only
+    np.testing.assert_allclose(table.loc[[128, 256], "ratio"], 1.5)  # products only
     assert 1.5 < table.loc[64, "ratio"] < 2
     np.testing.assert_allclose(table["adaptive_matrix"] / table["plain_matrix"], 1.5)
     assert len(texts(kernels.draw_roofline(table.reset_index()))) == 4

@@ -25,7 +25,10 @@ _ours = functools.partial(
     declare, paper="ours", chapter="streaming-kernels", confidence="D"
 )
 _bench = functools.partial(
-    _ours, place="shipped benchmark", comparison="at most", command="make bench"
+    _ours,
+    place="shipped benchmark, all keys visible",
+    comparison="at most",
+    command="make bench",
 )
 
 _LENGTH, _DIM = 200, 16
@@ -82,6 +85,11 @@ def _attend(module: ModuleType, *, double: bool = False) -> _Results:
         return jax.tree.map(lambda array: np.asarray(array, np.float64), found)
 
 
+@functools.cache
+def _exact() -> _Results:
+    return _attend(dense, double=True)
+
+
 def _largest(ours: Float64, exact: Float64) -> float:
     return float(np.max(np.abs(ours - exact)))
 
@@ -94,7 +102,7 @@ def _largest(ours: Float64, exact: Float64) -> float:
     comparison="at most",
 )
 def _kernel_output() -> Measurement:
-    ours, exact = _attend(rowblock), _attend(dense, double=True)
+    ours, exact = _attend(rowblock), _exact()
     return Measurement(_largest(ours.output, exact.output))
 
 
@@ -106,7 +114,7 @@ def _kernel_output() -> Measurement:
     comparison="at most",
 )
 def _kernel_statistics() -> Measurement:
-    ours, exact = _attend(rowblock), _attend(dense, double=True)
+    ours, exact = _attend(rowblock), _exact()
     error = _largest(ours.entropy, exact.entropy)
     return Measurement(max(error, _largest(ours.beta, exact.beta)))
 
@@ -119,7 +127,7 @@ def _kernel_statistics() -> Measurement:
     comparison="at most",
 )
 def _kernel_gradient() -> Measurement:
-    ours, exact = _attend(rowblock), _attend(dense, double=True)
+    ours, exact = _attend(rowblock), _exact()
     pairs = zip(ours.gradients, exact.gradients, strict=True)
     errors = (_largest(mine, true) / np.abs(true).max() for mine, true in pairs)
     return Measurement(max(errors))
@@ -173,8 +181,9 @@ def _kernel_memory_saved() -> Measurement:
 def _worst_ratio(variant: str, baseline: str) -> Measurement:
     table = artefacts.read_table("attention-benchmark", "ratios.csv")
     chosen = (table.variant == variant) & (table.baseline == baseline)
-    worst = table[chosen & (table.length >= 1024)].ratio
-    return Measurement(float(worst.max()))
+    # Causal rows stand in the chapter's table, not under these statements.
+    chosen &= (table.length >= 1024) & ~table.is_causal.astype(bool)
+    return Measurement(float(table[chosen].ratio.max()))
 
 
 @_bench(
