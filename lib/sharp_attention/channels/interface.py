@@ -11,7 +11,7 @@ with responses V_k, V_v > 0 (shared/theory, equation 1.1). Points lie on the las
 of every array; rows are tokens, or the channel's own coordinates of the logits.
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from jaxtyping import Array, Bool, Float
 
@@ -70,6 +70,7 @@ class Response(NamedTuple):
     residual: Float[Array, " points"]
 
 
+@runtime_checkable
 class Channel(Protocol):
     """A proximal map; hashable, so that it can be a static argument of ``jit``.
 
