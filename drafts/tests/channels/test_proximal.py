@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import optimize, special
+
 from sharp_attention.channels import proximal
 
 POINTS = 64

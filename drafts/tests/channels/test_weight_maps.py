@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from sharp_attention.attention import activations
 from sharp_attention.channels import weight_maps
 

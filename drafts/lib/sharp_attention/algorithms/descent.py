@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from sharp_attention.algorithms.objective import Data, Head, Penalty, objective
 
-__all__ = ["Descent", "Limits", "advance", "begin"]
+__all__ = ["Descent", "Limits", "advance", "begin", "blank"]
 
 # Pairs of old steps that describe the curvature; twice as many do not save a step.
 _MEMORY = 20
@@ -60,6 +60,14 @@ class Limits(NamedTuple):
     gain: Float[Array, ""]
 
 
+def blank(head: Head) -> Descent:
+    """Return the state of a descent that knows nothing of its objective yet."""
+    zero, no = jnp.zeros((), head.key.dtype), jnp.asarray(False)
+    memory = optax.lbfgs(memory_size=_MEMORY).init(head)
+    gradient = jax.tree.map(jnp.zeros_like, head)
+    return Descent(head, memory, zero, gradient, jnp.asarray(0), no, no)
+
+
 def begin(
     head: Head, data: Data, penalty: Penalty, activation: str, offset: float
 ) -> Descent:
@@ -67,11 +75,8 @@ def begin(
     value, gradient = jax.value_and_grad(objective)(
         head, data, penalty, activation, offset
     )
-    memory = optax.lbfgs(memory_size=_MEMORY).init(head)
-    no = jnp.asarray(False)
-    return Descent(
-        head, memory, value, gradient, jnp.asarray(0), no, ~jnp.isfinite(value)
-    )
+    is_broken = ~jnp.isfinite(value)
+    return blank(head)._replace(value=value, gradient=gradient, is_broken=is_broken)
 
 
 def advance(

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from sharp_attention._checks import check_integer, check_real
+from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import Float64
-from sharp_attention.algorithms.descent import Descent, Limits, advance, begin
+from sharp_attention.algorithms.descent import Descent, Limits, advance, begin, blank
 from sharp_attention.algorithms.instances import (
     Init,
     Instance,
@@ -27,7 +27,7 @@ from sharp_attention.algorithms.objective import Data, Head, Penalty
 from sharp_attention.algorithms.trained import ErmFit, Measured, gather, measure
 from sharp_attention.tasks.single_location import Task
 
-__all__ = ["ErmFit", "Progress", "fit"]
+__all__ = ["Descent", "ErmFit", "Progress", "blank_state", "fit"]
 
 # Texts in single precision leave a noise of some 1e-5 on each coordinate of the
 # gradient, and a relative one of 1e-9 on the objective.
@@ -42,16 +42,22 @@ class Progress:
     Attributes
     ----------
     first_instance : number of the first instance of the batch
-    num_steps : steps of each instance, shape (batch,)
-    key, value : the heads, shape (batch, dim)
-    slope : root mean square of the coordinates of the gradient, shape (batch,)
+    state : of the optimiser; handed to `fit` as `state` it goes on as if it had never
+        been stopped
     """
 
     first_instance: int
-    num_steps: np.ndarray
-    key: Float64
-    value: Float64
-    slope: Float64
+    state: Descent
+
+    @property
+    def num_steps(self) -> np.ndarray:
+        """Steps of each instance, shape (batch,)."""
+        return np.asarray(self.state.num_steps)
+
+    @property
+    def slope(self) -> Float64:
+        """Root mean square of the coordinates of the gradient, shape (batch,)."""
+        return np.sqrt(np.mean(np.square(self.state.gradient), axis=(0, 2)))
 
 
 def fit(
@@ -65,6 +71,7 @@ def fit(
     *,
     init: Init = "informed",
     num_instances: int = 1,
+    first_instance: int = 0,
     batch_size: int | None = None,
     offset: float = 0.0,
     dtype: str = "float32",
@@ -72,6 +79,7 @@ def fit(
     tol: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     progress_steps: int = 50,
+    state: Descent | None = None,
     throw: bool = False,
 ) -> ErmFit:
     """Draw instances of the task and minimise their regularised empirical risk.
@@ -86,6 +94,7 @@ def fit(
     ridge_k, ridge_v : r_k, r_v >= 0
     init : "informed" (k = k*, v = v*), "random" (standard normal), or a head (k, v)
     num_instances : >= 1
+    first_instance : number of the first one, >= 0
     batch_size : instances that run side by side; if None one on a CPU, where more
         would only wait for each other, and all of them on a GPU
     offset : added to the logits of erf
@@ -94,6 +103,8 @@ def fit(
     tol : on the root mean square of the coordinates of the gradient; if None 1e-4 for
         single and 1e-7 for double precision
     progress : called after every `progress_steps` steps of a batch
+    state : of an earlier call with the same arguments, from its `progress`; only where
+        all instances fit into one batch
     throw : whether to raise where an instance does not converge
 
     Returns
@@ -112,6 +123,7 @@ def fit(
         task, activation, dim, sample_ratio, ridge_k, ridge_v, offset, dtype
     )
     check_integer("num_instances", num_instances, at_least=1)
+    check_integer("first_instance", first_instance, at_least=0)
     check_integer("max_steps", max_steps, at_least=1)
     check_integer("progress_steps", progress_steps, at_least=1)
     tol = _SLOPE[dtype] if tol is None else tol
@@ -119,24 +131,38 @@ def fit(
     if batch_size is None:
         batch_size = 1 if jax.default_backend() == "cpu" else num_instances
     check_integer("batch_size", batch_size, at_least=1)
-    limits = Limits(jnp.float64(tol), jnp.float64(_GAIN[dtype]))
+    rule = "None where the instances need more than one batch"
+    require(state is None or num_instances <= batch_size, "state", rule, "a state")
+    limits = Limits(np.float64(tol), np.float64(_GAIN[dtype]))
     stops = [*range(progress_steps, max_steps, progress_steps), max_steps]
     measured: list[Measured] = []
-    for first in range(0, num_instances, batch_size):
-        indices = range(first, min(first + batch_size, num_instances))
-        instances = [draw_instance(rng_key, i, problem, init) for i in indices]
-        for descent in _descend(problem, instances, limits, stops):
+    for start in range(0, num_instances, batch_size):
+        first = first_instance + start
+        size = min(batch_size, num_instances - start)
+        batch = [draw_instance(rng_key, first + i, problem, init) for i in range(size)]
+        for now in _descend(problem, batch, limits, stops, state):
             if progress is not None:
-                progress(_progress(first, descent))
-        measured += _measure(problem, instances, descent)
+                progress(Progress(first, now))
+        measured += _measure(problem, batch, now)
     fitted = gather(measured)
     if throw and not np.all(fitted.is_converged):
         raise RuntimeError(f"empirical risk minimisation: {fitted.status}")
     return fitted
 
 
+def blank_state(dim: int, num_instances: int = 1) -> Descent:
+    """Return a state of the right structure, to be filled from a file."""
+    with jax.enable_x64(True):
+        zeros = jnp.zeros((num_instances, dim))
+        return jax.vmap(blank)(Head(zeros, zeros))
+
+
 def _descend(
-    problem: Problem, instances: list[Instance], limits: Limits, stops: list[int]
+    problem: Problem,
+    instances: list[Instance],
+    limits: Limits,
+    stops: list[int],
+    state: Descent | None,
 ) -> Iterator[Descent]:
     """Run a batch; yields its state at every stop until all instances are done."""
     data = tuple(instance.data for instance in instances)
@@ -144,13 +170,13 @@ def _descend(
     with jax.enable_x64(True):
         penalty = problem.penalty
         starts = tuple(instance.start for instance in instances)
-        descent = _begin(starts, data, penalty, *shared)
+        now = _begin(starts, data, penalty, *shared) if state is None else state
     for stop in stops:
         with jax.enable_x64(True):
             last = jnp.asarray(np.int64(stop))
-            descent = _advance(descent, data, penalty, limits, last, *shared)
-            is_over = bool(jnp.all(descent.is_done | descent.is_broken))
-        yield descent
+            now = _advance(now, data, penalty, limits, last, *shared)
+            is_over = bool(jnp.all(now.is_done | now.is_broken))
+        yield now
         if is_over:
             return
 
@@ -189,12 +215,6 @@ def _advance(
 
 def _stack(trees: tuple) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def _progress(first: int, descent: Descent) -> Progress:
-    key, value = (np.asarray(vectors) for vectors in descent.head)
-    slope = np.sqrt(np.mean(np.square(descent.gradient), axis=(0, 2)))
-    return Progress(first, np.asarray(descent.num_steps), key, value, slope)
 
 
 def _measure(

@@ -205,6 +205,5 @@ def _fit(
 
 
 def _overlaps(drawn: Instance, heads: list[Head]) -> Overlaps:
-    keys = jnp.stack([head.key for head in heads])
-    values = jnp.stack([head.value for head in heads])
-    return measure_head(drawn, Head(keys, values))
+    sides = zip(*heads, strict=True)
+    return measure_head(drawn, Head(*(jnp.stack(side) for side in sides)))

@@ -93,16 +93,8 @@ def check_problem(
     check_real("ridge_v", ridge_v, at_least=0)
     check_real("offset", offset)
     check_choice("dtype", dtype, _DTYPES)
-    problem = Problem(
-        task,
-        activation,
-        int(dim),
-        float(sample_ratio),
-        float(ridge_k),
-        float(ridge_v),
-        float(offset),
-        dtype,
-    )
+    numbers = (float(x) for x in (sample_ratio, ridge_k, ridge_v, offset))
+    problem = Problem(task, activation, int(dim), *numbers, dtype)
     rule = "large enough for one text, sample_ratio * dim >= 1/2"
     require(problem.num_samples >= 1, "sample_ratio", rule, sample_ratio)
     return problem

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -98,7 +98,7 @@ def measure(
 
 def gather(measured: Sequence[Measured]) -> ErmFit:
     """Put the instances side by side and say how they ended."""
-    columns: dict[str, Any] = {
+    columns = {
         name: [getattr(one, name) for one in measured] for name in Measured._fields
     }
     records = columns.pop("overlaps")
@@ -107,11 +107,8 @@ def gather(measured: Sequence[Measured]) -> ErmFit:
         field.name: _column([getattr(record, field.name) for record in records])
         for field in fields(Overlaps)
     }
-    plain: dict[str, Any] = {
-        name: _column(values) for name, values in columns.items()
-    }
     return ErmFit(
-        **plain,
+        **{name: _column(values) for name, values in columns.items()},
         **heads,
         overlaps=Overlaps(**overlaps),
         status=_status(measured),

@@ -1,0 +1,125 @@
+"""Each claim about finite samples holds; its verdict turns once something breaks."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+import ledger
+from ledger import Mutation
+from sharp_attention.claims import finite_samples  # noqa: F401
+
+REPLICA = "sharp_attention.theory.single_location.replica:solve"
+RIDGE = "sharp_attention.theory.single_location.optimal_ridge:optimal_ridge"
+MEASURE = "sharp_attention.algorithms.trained:measure_overlaps"
+FLOW = "sharp_attention.algorithms.gradient_flow:descend"
+BAYES = "sharp_attention.theory.single_location.population:bayes_risk"
+
+
+def with_cross_overlap(original: Callable) -> Callable:
+    """Overlaps off the manifold: the key looks at the wrong teacher."""
+
+    def measure(*vectors):
+        found = original(*vectors)
+        return dataclasses.replace(found, q_k=found.q_k + 1.0, m_kv=0.9)
+
+    return measure
+
+
+def at_half_the_ridge(original: Callable) -> Callable:
+    """Forget that the penalty has a factor one half in it."""
+
+    def solve(task, activation, ratio, ridge_k, ridge_v, **settings):
+        return original(task, activation, ratio, ridge_k / 2, ridge_v / 2, **settings)
+
+    return solve
+
+
+def with_swapped_activations(original: Callable) -> Callable:
+    """Compute linear attention where softmax is asked for, and the other way round."""
+    other = {"softmax": "linear", "linear": "softmax"}
+
+    def solve(task, activation, *numbers, **settings):
+        return original(task, other[activation], *numbers, **settings)
+
+    return solve
+
+
+def with_energy_off(original: Callable) -> Callable:
+    """Count the penalty of the energy a little too high."""
+
+    def solve(*arguments, **settings):
+        found = original(*arguments, **settings)
+        return dataclasses.replace(found, energy=found.energy * (1 + 1e-6))
+
+    return solve
+
+
+def with_replicon(value: float) -> Callable[[Callable], Callable]:
+    """Return a fixed replicon, whatever the solution."""
+
+    def breaks(original: Callable) -> Callable:
+        def solve(*arguments, **settings):
+            found = original(*arguments, **settings)
+            return dataclasses.replace(found, replicon=value)
+
+        return solve
+
+    return breaks
+
+
+def always_tied(original: Callable) -> Callable:
+    """Ignore that the two ridges may differ."""
+
+    def optimise(*arguments, is_tied=False, **settings):
+        return original(*arguments, is_tied=True, **settings)
+
+    return optimise
+
+
+def stopped_early(original: Callable) -> Callable:
+    """Take ten steps instead of thousands."""
+
+    def descend(*arguments, num_steps, **settings):
+        return original(*arguments, num_steps=10, **settings)
+
+    return descend
+
+
+def returning(value: float) -> Callable[[Callable], Callable]:
+    """Replace a function by a constant."""
+    return lambda original: lambda *arguments: value
+
+
+MUTATIONS = [
+    ("erm-six-order-parameters", MEASURE, with_cross_overlap),
+    ("erm-agrees-with-theory", REPLICA, at_half_the_ridge),
+    ("erm-softmax-below-linear", REPLICA, with_swapped_activations),
+    ("erm-sgd-agrees", FLOW, stopped_early),
+    ("erm-energy-identity", REPLICA, with_energy_off),
+    ("erm-separate-ridges", RIDGE, always_tied),
+    ("erm-best-ridge-is-stationary", RIDGE, always_tied),
+    ("erm-replica-symmetry-holds", REPLICA, with_replicon(1.5)),
+    ("erm-replica-symmetry-fails", REPLICA, with_replicon(0.5)),
+    ("figure-3-bayes-reading-1", BAYES, returning(0.3)),
+    ("figure-3-bayes-reading-2", BAYES, returning(0.1)),
+    ("figure-3-softmax-reading-1", BAYES, returning(0.35)),
+    ("figure-3-softmax-reading-2", BAYES, returning(0.15)),
+]
+CLAIMS = [claim for claim, *_ in MUTATIONS]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_claim_holds(claim: str) -> None:
+    assert ledger.verdict(claim) == ledger.statement(claim).expected
+
+
+@pytest.mark.parametrize(("claim", "target", "breaks"), MUTATIONS, ids=CLAIMS)
+def test_claim_fails_under_mutation(
+    monkeypatch: pytest.MonkeyPatch, claim: str, target: str, breaks: Callable
+) -> None:
+    mutation = Mutation(f"{target}: {breaks.__name__}", target, breaks)
+    found = ledger.verdict_under(monkeypatch, claim, mutation)
+    # A quote that differs can only be broken into one that agrees.
+    expected = ledger.statement(claim).expected
+    assert found == ("reproduced" if expected == "differs" else "differs")
