@@ -6,12 +6,11 @@ closed form, stands apart.
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from sharp_attention._checks import require
-from sharp_attention._typing import Float64
+from sharp_attention._typing import ArrayLike, Float64
 from sharp_attention.tasks.single_location import SpikedSLR, Task
 from sharp_attention.theory.single_location import (
     elementwise,
@@ -80,31 +79,42 @@ def head_risks(
 def over_lengths(
     task: Task,
     activation: str,
-    m_k: float,
+    m_k: ArrayLike,
+    q_k: ArrayLike | None = None,
+    *,
     offset: float = 0.0,
     refinement: float = 1.0,
 ) -> Moments:
-    """Averages for the key m_k k* over the lengths of a task; single numbers.
+    """Averages for keys on the manifold, over the lengths of a task.
 
     Parameters
     ----------
     task : SpikedSLR or MaxSLR
     activation : "softmax", "softplus", "erf" or "sigmoid"; weights normalised to (0, 1)
-    m_k : may be infinite for softmax and softplus
+    m_k, q_k : numbers or arrays; q_k = m_k^2, k = m_k k*, if None. Infinity is legal
+        for softmax and softplus
     offset, refinement : as for `head_moments`
+
+    Returns
+    -------
+    Moments with fields of the common shape of `m_k` and `q_k`
     """
     is_spiked = isinstance(task, SpikedSLR)
-    if math.isinf(m_k):
-        average = partial(_limit_moments, is_spiked, activation, task.signal)
-    else:
-
-        def average(length: int) -> Moments:
-            head = Head(task.signal, length, m_k, m_k**2)
-            return head_moments(is_spiked, activation, [head], offset, refinement)
-
-    lengths = task.length_probabilities.items()
-    terms = [p * np.array(average(length)).ravel() for length, p in lengths]
-    return Moments(*np.sum(terms, axis=0))
+    slopes = np.asarray(m_k, np.float64)
+    squares = slopes**2 if q_k is None else np.asarray(q_k, np.float64)
+    slopes, squares = np.broadcast_arrays(slopes, squares)
+    is_infinite = np.isinf(slopes)
+    keys = list(zip(slopes[~is_infinite], squares[~is_infinite], strict=True))
+    total = np.zeros((len(Moments._fields), *slopes.shape))
+    for length, probability in task.length_probabilities.items():
+        if is_infinite.any():
+            limit = _limit_moments(is_spiked, activation, task.signal, length)
+            total[:, is_infinite] += probability * np.array(limit)[:, None]
+        if keys:
+            table = [Head(task.signal, length, float(m), float(q)) for m, q in keys]
+            moments = head_moments(is_spiked, activation, table, offset, refinement)
+            total[:, ~is_infinite] += probability * np.array(moments)
+    return Moments(*total)
 
 
 def _limit_moments(

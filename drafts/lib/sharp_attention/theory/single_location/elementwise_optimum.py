@@ -118,11 +118,10 @@ def _max_bound(task: Task) -> float:
     """1 - E_x [sum_L P_L L pi_L(x)]^2 / E L."""
     probabilities = task.length_probabilities
     laws = selection.select_each(float(task.signal), tuple(probabilities))
-    density = sum(p * law.weights for p, law in zip(probabilities.values(), laws))
-    relative = sum(
-        p * (length / task.mean_length) * law.chance
-        for (length, p), law in zip(probabilities.items(), laws, strict=True)
-    )
+    pairs = list(zip(probabilities.items(), laws, strict=True))
+    density = sum(p * law.weights for (_, p), law in pairs)
+    mean = task.mean_length
+    relative = sum(p * (length / mean) * law.chance for (length, p), law in pairs)
     return float(1 - density @ relative)
 
 
@@ -152,13 +151,16 @@ def _law(task: Task, resolution: float) -> _Law:
     laws = selection.select_each(
         float(task.signal), tuple(probabilities), resolution=resolution
     )
-    weights = sum(p * law.weights for p, law in zip(probabilities.values(), laws))
+    pairs = zip(probabilities.values(), laws, strict=True)
+    weights = sum(p * law.weights for p, law in pairs)
     return _Law(laws[0].scores, weights, _log_mean_length(task), 0.0)
 
 
 def _starts(activation: str, scale: float, threshold: float) -> Float64:
-    """Points (log slope, offset) to start from: sigmoids around the threshold where the
-    weights saturate, and exponentials, the limit of very negative offsets.
+    """Points (log slope, offset) to start from.
+
+    Sigmoids around the threshold where the weights saturate, and exponentials, the
+    limit of very negative offsets.
     """
     slopes = scale * np.array([0.2, 0.3, 0.42, 0.6, 0.8, 1.0, 1.5])
     places = threshold * np.array([0.0, 0.3, 0.6, 0.8, 1.0, 1.3])

@@ -14,14 +14,13 @@ import numpy as np
 from scipy import optimize
 
 from sharp_attention._checks import check_choice
-from sharp_attention._typing import Float64
-from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR, Task
+from sharp_attention._typing import ArrayLike, Float64
+from sharp_attention.tasks.single_location import Overlaps, SpikedSLR, Task
 from sharp_attention.theory.single_location import averages, bayes, heads, linear
 from sharp_attention.theory.single_location.elementwise import LARGEST_WEIGHT
 from sharp_attention.theory.single_location.elementwise_optimum import (
     best_slope_and_offset,
 )
-from sharp_attention.theory.single_location.heads import Moments
 
 __all__ = ["ACTIVATIONS", "PARAMETERS", "PopulationOptimum", "minimise"]
 
@@ -122,7 +121,9 @@ def _optimum(
     """Complete the best key by the best value, and estimate the error."""
 
     def best(refinement: float) -> tuple[float, float]:
-        moments = averages.over_lengths(task, activation, m_k, offset, refinement)
+        moments = averages.over_lengths(
+            task, activation, m_k, offset=offset, refinement=refinement
+        )
         m_v, risk = heads.best_read_out(moments)
         return float(m_v), float(risk)
 
@@ -143,19 +144,21 @@ def _best_softplus_slope(task: Task) -> float:
     if task.signal == 0 or task.max_length == 1:
         return 0.0
 
-    def risk(slope: float) -> float:
-        moments: Moments = averages.over_lengths(task, "softplus", slope)
-        return float(heads.best_read_out(moments)[1])
+    def risk(slopes: ArrayLike) -> Float64:
+        moments = averages.over_lengths(task, "softplus", slopes)
+        return heads.best_read_out(moments)[1]
 
     # Softplus grows half as fast as softmax at 0: start below the softmax slope.
     lowest = 0.5 * min(bayes.inverse_temperature(task), 1.0)
-    slopes = np.geomspace(lowest, STEEPEST, 2 + int(3 * math.log(STEEPEST / lowest)))
-    values = np.array([risk(slope) for slope in slopes])
-    best = int(np.argmin(values))
-    if best == len(slopes) - 1:
-        best_slope, least = slopes[best], values[best]
-    else:
-        bracket = slopes[[max(best - 1, 0), best, best + 1]]
-        found = _minimise_between(risk, bracket)
-        best_slope, least = found
-    return best_slope if least < risk(math.inf) else math.inf
+    count = 2 + math.ceil(3 * math.log(STEEPEST / lowest))
+    slopes = np.append(np.geomspace(lowest, STEEPEST, count), math.inf)
+    values = risk(slopes)
+    best = int(np.argmin(values[:-1]))
+    bounds = np.log(slopes[[max(best - 1, 0), min(best + 1, count - 1)]])
+    found = optimize.minimize_scalar(
+        lambda log_slope: float(risk(math.exp(log_slope))),
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    return math.exp(found.x) if found.fun < values[-1] else math.inf

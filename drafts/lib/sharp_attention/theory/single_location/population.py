@@ -10,29 +10,54 @@ L costs the same), `spiked` and `maximum` (normalised weights), `elementwise`, `
 `bayes`, `hard_limit` (keys of infinite length), `optimum` (minima).
 """
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sharp_attention._checks import check_choice, check_real
-from sharp_attention._typing import Float64
+from sharp_attention._typing import ArrayLike, Float64
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR, Task
 from sharp_attention.theory.single_location import averages, bayes, linear
 from sharp_attention.theory.single_location.bayes import bayes_risk
+from sharp_attention.theory.single_location.elementwise import LARGEST_WEIGHT
+from sharp_attention.theory.single_location.elementwise_optimum import (
+    elementwise_bound,
+)
 from sharp_attention.theory.single_location.heads import Head
+from sharp_attention.theory.single_location.optimum import (
+    ACTIVATIONS,
+    PARAMETERS,
+    PopulationOptimum,
+    minimise,
+)
 
-__all__ = ["ACTIVATIONS", "PARAMETERS", "bayes_risk", "risk", "risks"]
+__all__ = [
+    "ACTIVATIONS",
+    "PARAMETERS",
+    "PopulationOptimum",
+    "WeightMoments",
+    "bayes_risk",
+    "elementwise_bound",
+    "minimise",
+    "risk",
+    "risks",
+    "weight_moments",
+]
 
-PARAMETERS = {
-    "softmax": None,
-    "linear": None,
-    "erf": "offset",
-    "softplus": None,
-    "sigmoid": "bias",
-}
-"""Every activation with the name of its parameter, as in `attention.activations`."""
 
-ACTIVATIONS = tuple(PARAMETERS)
+class WeightMoments(NamedTuple):
+    """Averages of the weights on the manifold.
+
+    Attributes
+    ----------
+    squares : A = E sum_l alpha_l^2
+    kept : B = E alpha_e, the weight of the token that counts
+    """
+
+    squares: Float64
+    kept: Float64
 
 
 def risk(
@@ -106,6 +131,54 @@ def risks(
                 found[index, column] += probability * value
     noise = np.array([task.noise**2 for task in tasks])
     return (found + noise[:, None]).reshape(len(tasks), *shape)
+
+
+def weight_moments(
+    task: Task,
+    activation: str,
+    m_k: ArrayLike,
+    q_k: ArrayLike | None = None,
+    **parameters: float,
+) -> WeightMoments:
+    """Averages of the weights that fix the risk on the manifold.
+
+    There the risk is 1 - 2 m_v B + q_v A + noise^2, and 1 - B^2 / A + noise^2 at the
+    best read-out m_v = B / A.
+
+    Parameters
+    ----------
+    task : SpikedSLR or MaxSLR; A and B are averaged over a random length
+    activation, parameters : as for `risk`
+    m_k, q_k : numbers or arrays; q_k = m_k^2, k = m_k k*, if None
+
+    Returns
+    -------
+    WeightMoments with fields of the common shape of `m_k` and `q_k`
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `risk` does, or if q_k < m_k^2.
+    """
+    offset = _offset(activation, parameters)
+    slopes = np.asarray(m_k, np.float64)
+    squares = slopes**2 if q_k is None else np.asarray(q_k, np.float64)
+    Overlaps(slopes, squares, 0.0, 0.0)  # checks them
+    if activation == "linear":
+        return WeightMoments(*_linear_moments(task, slopes, squares))
+    moments = averages.over_lengths(task, activation, slopes, squares, offset=offset)
+    largest = LARGEST_WEIGHT.get(activation, 1.0)
+    return WeightMoments(largest**2 * moments.squares, largest * moments.kept)
+
+
+def _linear_moments(task: Task, m_k: Float64, q_k: Float64) -> tuple[Float64, Float64]:
+    length = task.mean_length
+    if isinstance(task, SpikedSLR):
+        kept = 1 + math.sqrt(task.signal) * m_k
+        return kept**2 + q_k + (length - 1) * (1 + q_k), kept
+    lengths = task.length_probabilities.items()
+    score = sum(p * bayes.mean_score(task.signal, n) for n, p in lengths)
+    return length * (1 + q_k), 1 + m_k * score
 
 
 def _head_risks(
