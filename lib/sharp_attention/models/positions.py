@@ -10,14 +10,51 @@ window    items further away than a fixed number of places are not seen
 
 from typing import Literal
 
+import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-__all__ = ["Positions", "distance_penalty", "in_sight", "rotate"]
+__all__ = ["EVERYWHERE", "Positions", "View", "alibi_slopes", "rotate"]
 
 Positions = Literal["none", "rotary", "alibi", "window"]
 
+EVERYWHERE = int(np.iinfo(np.int32).max)
+"""A distance that no item exceeds."""
+
 _ROTARY_BASE = 10_000.0
+
+
+class View(eqx.Module):
+    """Which items a query sees, and how their distance enters the logits.
+
+    Numbers are data, not part of the program: heads of every style share one
+    compilation unless they rotate.
+
+    Attributes
+    ----------
+    behind, ahead : how many places back and ahead an item is still seen
+    slopes : for each head, what the logit loses with each place of distance
+    is_rotary : whether queries and keys are rotated
+    """
+
+    behind: Int[Array, ""]
+    ahead: Int[Array, ""]
+    slopes: Float[Array, " heads"]
+    is_rotary: bool = eqx.field(static=True)
+
+    def sees(self, distance: Int[Array, "*places"]) -> Bool[Array, "*places"]:
+        """Whether an item is seen `distance` places before the query (< 0: after)."""
+        return (distance <= self.behind) & (distance >= -self.ahead)
+
+    def penalty(self, distance: Int[Array, "*places"]) -> Float[Array, "heads *places"]:
+        """Return what each head's logit loses at a distance."""
+        return jnp.multiply.outer(self.slopes, jnp.abs(distance))
+
+
+def alibi_slopes(num_heads: int) -> Float[Array, " heads"]:
+    """Return 2^(−8h/H) for heads h = 1 … H: 1/16 and 1/256 for two."""
+    return 2.0 ** (-8.0 * jnp.arange(1, num_heads + 1) / num_heads)
 
 
 def rotate(vectors: Float[Array, "... length dim"]) -> Float[Array, "... length dim"]:
@@ -36,19 +73,3 @@ def rotate(vectors: Float[Array, "... length dim"]) -> Float[Array, "... length 
     first, second = jnp.split(vectors, 2, axis=-1)
     turned = [first * cosine - second * sine, first * sine + second * cosine]
     return jnp.concatenate(turned, axis=-1)
-
-
-def distance_penalty(
-    distance: Int[Array, "*places"], num_heads: int
-) -> Float[Array, "heads *places"]:
-    """Return what ALiBi subtracts: 2^(−8h/H) · |distance| for heads h = 1 … H."""
-    slopes = 2.0 ** (-8.0 * jnp.arange(1, num_heads + 1) / num_heads)
-    return jnp.multiply.outer(slopes, jnp.abs(distance))
-
-
-def in_sight(
-    distance: Int[Array, "*places"], *, is_causal: bool, window: int | None
-) -> Bool[Array, "*places"]:
-    """Whether a query sees an item `distance` places before it (< 0: after it)."""
-    seen = distance >= 0 if is_causal else jnp.ones(distance.shape, dtype=bool)
-    return seen if window is None else seen & (jnp.abs(distance) <= window)

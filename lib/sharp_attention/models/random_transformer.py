@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 
 from sharp_attention._checks import check_finite, check_integer, check_real, require
 from sharp_attention._typing import ArrayLike
+from sharp_attention.models.positions import View
 from sharp_attention.models.watched_block import Architecture, Block, HeadStatistics
 
 __all__ = [
@@ -90,11 +91,17 @@ class RandomTransformer(eqx.Module):
         require(width % (2 * num_heads) == 0, "width", rule, width)
         rng = np.random.default_rng(seed)
         embedding = jnp.asarray(rng.normal(size=(vocabulary, width)), jnp.float32)
+        chosen = architecture or Architecture()
         blocks = tuple(
-            Block.initialise(rng, width, num_heads, logit_scale)
+            Block.initialise(rng, chosen, width, num_heads, logit_scale)
             for _ in range(num_layers)
         )
-        return cls(embedding, blocks, architecture or Architecture())
+        return cls(embedding, blocks, chosen)
+
+    @property
+    def view(self) -> View:
+        """What each query sees of the items."""
+        return self.architecture.view(num_heads=len(self.blocks[0].query))
 
     def embed(self, tokens: ArrayLike) -> Float[Array, "length width"]:
         """Look tokens up in the vocabulary.
@@ -145,11 +152,11 @@ def evaluate(
     require(fits, "features", f"of shape (length >= 1, {width})", current.shape)
     places = np.arange(len(current))
     reported = places if rows is None else _checked_rows(rows, len(current))
-    seen = []
+    view, seen = model.view, []
     for block in model.blocks[:-1]:
-        current, heads = block(current, places, model.architecture, block_size)
+        current, heads = block(current, places, view, block_size)
         seen.append(jax.tree.map(lambda leaf: leaf[:, reported], heads))
-    output, heads = model.blocks[-1](current, reported, model.architecture, block_size)
+    output, heads = model.blocks[-1](current, reported, view, block_size)
     return Evaluation(output, _stack([*seen, heads]))
 
 
@@ -185,9 +192,9 @@ def evaluate_counts(model: RandomTransformer, counts: ArrayLike) -> Evaluation:
     require(fits, "counts", f"{len(vocabulary)} numbers, not all 0", counts)
     with np.errstate(divide="ignore"):
         log_counts = np.log(bag).astype(np.float32)
-    current, seen = model.embedding, []
+    current, view, seen = model.embedding, model.view, []
     for block in model.blocks:
-        current, heads = block(current, vocabulary, chosen, len(vocabulary), log_counts)
+        current, heads = block(current, vocabulary, view, len(vocabulary), log_counts)
         seen.append(heads)
     return Evaluation(current, _stack(seen))
 

@@ -19,9 +19,10 @@ from sharp_attention._checks import check_choice, check_integer
 from sharp_attention.attention import entropy
 from sharp_attention.attention.activations import softmax
 from sharp_attention.models.positions import (
+    EVERYWHERE,
     Positions,
-    distance_penalty,
-    in_sight,
+    View,
+    alibi_slopes,
     rotate,
 )
 
@@ -56,6 +57,17 @@ class Architecture:
         check_choice("activation", self.activation, get_args(Activation))
         check_integer("window", self.window, at_least=0)
 
+    def view(self, num_heads: int) -> View:
+        """Return what each query sees."""
+        behind = self.window if self.positions == "window" else EVERYWHERE
+        is_alibi = self.positions == "alibi"
+        return View(
+            behind=jnp.asarray(behind),
+            ahead=jnp.asarray(0 if self.style == "gpt" else behind),
+            slopes=alibi_slopes(num_heads) if is_alibi else jnp.zeros(num_heads),
+            is_rotary=self.positions == "rotary",
+        )
+
 
 class HeadStatistics(NamedTuple):
     """What a head's row of weights looks like, over the items that the row sees.
@@ -74,7 +86,7 @@ class HeadStatistics(NamedTuple):
 
 
 class Block(eqx.Module):
-    """Weights of one layer: a multi-head attention and a feed-forward map."""
+    """One layer: a multi-head attention and a feed-forward map."""
 
     query: Float[Array, "heads head_dim width"]
     key: Float[Array, "heads head_dim width"]
@@ -82,10 +94,17 @@ class Block(eqx.Module):
     output: Float[Array, "heads width head_dim"]
     inner: Float[Array, "hidden width"]
     outer: Float[Array, "width hidden"]
+    is_normalised: bool = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
 
     @classmethod
     def initialise(
-        cls, rng: np.random.Generator, width: int, num_heads: int, logit_scale: float
+        cls,
+        rng: np.random.Generator,
+        architecture: Architecture,
+        width: int,
+        num_heads: int,
+        logit_scale: float,
     ) -> "Block":
         """Draw Gaussian weights of variance 1 / fan-in.
 
@@ -105,6 +124,8 @@ class Block(eqx.Module):
             output=draw(1 / width, num_heads, width, head_dim),
             inner=draw(1 / width, 2 * width, width),
             outer=draw(1 / (2 * width), width, 2 * width),
+            is_normalised=architecture.is_normalised,
+            activation=architecture.activation,
         )
 
     @eqx.filter_jit
@@ -112,7 +133,7 @@ class Block(eqx.Module):
         self,
         features: Float[Array, "length width"],
         rows: Int[np.ndarray | Array, " rows"],
-        architecture: Architecture,
+        view: View,
         block_size: int,
         log_counts: Float[np.ndarray | Array, " length"] | None = None,
     ) -> tuple[Float[Array, "rows width"], HeadStatistics]:
@@ -122,17 +143,17 @@ class Block(eqx.Module):
         ----------
         features : of all items
         rows : places of the queries
-        architecture : how the block treats them
+        view : what they see
         block_size : queries at a time
         log_counts : logarithm of how often each item is there; once if None, −inf for
             an item that is not there but whose features are wanted
         """
         attended, statistics = self._attend(
-            _norm(features, architecture), rows, architecture, block_size, log_counts
+            self._norm(features), rows, view, block_size, log_counts
         )
         middle = features[rows] + jnp.einsum("hwd,hqd->qw", self.output, attended)
-        hidden = _norm(middle, architecture) @ self.inner.T
-        if architecture.activation == "gelu":
+        hidden = self._norm(middle) @ self.inner.T
+        if self.activation == "gelu":
             hidden = jax.nn.gelu(hidden)
         else:
             hidden = jnp.where(hidden > 0, 1.0, 0.0)
@@ -142,7 +163,7 @@ class Block(eqx.Module):
         self,
         normal: Float[Array, "length width"],
         rows: Int[np.ndarray | Array, " rows"],
-        architecture: Architecture,
+        view: View,
         block_size: int,
         log_counts: Float[np.ndarray | Array, " length"] | None,
     ) -> tuple[Float[Array, "heads rows head_dim"], HeadStatistics]:
@@ -150,26 +171,26 @@ class Block(eqx.Module):
             jnp.einsum("hdw,nw->hnd", matrix, normal)
             for matrix in (self.query, self.key, self.value)
         )
-        if architecture.positions == "rotary":
+        if view.is_rotary:
             queries, keys = rotate(queries), rotate(keys)
-        is_windowed = architecture.positions == "window"
 
         def attend(row: Int[Array, ""]) -> tuple[Array, HeadStatistics]:
             distance = row - jnp.arange(len(normal))
             logits = jnp.einsum("hd,hkd->hk", queries[:, row], keys)
-            logits = logits / keys.shape[-1] ** 0.5
-            if architecture.positions == "alibi":
-                logits = logits - distance_penalty(distance, len(keys))
-            where = in_sight(
-                distance,
-                is_causal=architecture.style == "gpt",
-                window=architecture.window if is_windowed else None,
-            )
-            weights, statistics = _watch(logits, where, log_counts)
+            logits = logits / keys.shape[-1] ** 0.5 - view.penalty(distance)
+            weights, statistics = _watch(logits, view.sees(distance), log_counts)
             return jnp.einsum("hk,hkd->hd", weights, values), statistics
 
         attended = jax.lax.map(attend, jnp.asarray(rows), batch_size=block_size)
         return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), attended)
+
+    def _norm(
+        self, features: Float[Array, "length width"]
+    ) -> Float[Array, "length width"]:
+        if not self.is_normalised:
+            return features
+        mean_square = jnp.mean(features**2, axis=-1, keepdims=True)
+        return features / jnp.sqrt(mean_square + 1e-6)
 
 
 def _watch(
@@ -194,12 +215,3 @@ def _watch(
         entropy=nats,
         spread=largest - smallest,
     )
-
-
-def _norm(
-    features: Float[Array, "length width"], architecture: Architecture
-) -> Float[Array, "length width"]:
-    if not architecture.is_normalised:
-        return features
-    mean_square = jnp.mean(features**2, axis=-1, keepdims=True)
-    return features / jnp.sqrt(mean_square + 1e-6)
