@@ -27,8 +27,8 @@ class Overlaps:
     """Overlaps of a head with its teachers and with itself.
 
     Each is a number, or an array: arrays broadcast against each other and describe
-    many heads at once. `m_k` and `q_k` may be infinite together (with q_kv = m_kv = 0)
-    for a key that has become infinitely long along +-k*.
+    many heads at once. `m_k` and `q_k` may be infinite together, on the manifold, for
+    a key that has become infinitely long along k*.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Overlaps:
     q_kv: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        if is_traced(*self._values()):
+        if is_traced(*self.values()):
             return
         for field in fields(self):
             can_diverge = field.name in ("m_k", "q_k")
@@ -70,7 +70,7 @@ class Overlaps:
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the fields, () for one head."""
-        shapes = (np.asarray(value).shape for value in self._values())
+        shapes = (np.asarray(value).shape for value in self.values())
         return np.broadcast_shapes(*shapes)
 
     def gram(self) -> Float64:
@@ -85,7 +85,8 @@ class Overlaps:
         matrix[..., 2, 3] = matrix[..., 3, 2] = self.q_kv
         return matrix
 
-    def _values(self) -> list[ArrayLike]:
+    def values(self) -> list[ArrayLike]:
+        """All fields in their order: m_k, q_k, m_v, q_v, m_kv, m_vk, q_kv."""
         return [getattr(self, field.name) for field in fields(self)]
 
     def _check_admissible(self) -> None:
@@ -165,9 +166,7 @@ def _orthonormalise(teachers: Float64) -> Float64:
 
 
 def _check_infinite_key(gram: Float64) -> None:
-    """Raise unless an infinitely long key lies along k* and v away from it."""
-    m_k, crossed = gram[..., 0, 2], gram[..., [1, 3], 2]
-    rule = "infinite together with q_k"
-    require(bool(np.isinf(m_k).all()), "m_k", rule, m_k)
-    rule = "0 where q_k is infinite"
-    require(not crossed.any(), "m_kv and q_kv", rule, crossed)
+    """Raise unless an infinitely long key lies along k*, and v away from both."""
+    m_k, crossed = gram[..., 0, 2], gram[..., [1, 3, 0], [2, 2, 3]]
+    require(bool((m_k == np.inf).all()), "m_k", "infinite where q_k is", m_k)
+    require(not crossed.any(), "m_kv, q_kv and m_vk", "0 where q_k is inf", crossed)

@@ -160,7 +160,7 @@ def _smoothing(scale: Float[Array, ""]) -> Float[Array, "nodes nodes"]:
     """Matrix that averages the interpolating polynomial over shifts t * scale."""
     nodes, weights = gaussian.gauss_legendre(ORDER)
     t, t_weights = _log_exponential()
-    shifted = nodes[:, None] + t * scale
+    shifted = jnp.asarray(nodes)[:, None] + t * scale
     averages = [jnp.sum(t_weights * p, axis=-1) for p in _legendre(2 * shifted - 1)]
     values = np.polynomial.legendre.legvander(2 * nodes - 1, ORDER - 1)
     to_coefficients = (2 * np.arange(ORDER) + 1)[:, None] * values.T * weights

@@ -29,7 +29,7 @@ def rung(num_nodes: float) -> int:
 
 
 def evaluate(
-    integrate: Callable[[Any, Hashable], Float[Array, " outputs"]],
+    integrate: Callable[[Any, Any], Float[Array, " outputs"]],
     rows: Sequence[Any],
     sizes: Sequence[Hashable],
     num_outputs: int,
@@ -64,7 +64,7 @@ def evaluate(
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _loop(
-    integrate: Callable[[Any, Hashable], Float[Array, " outputs"]],
+    integrate: Callable[[Any, Any], Float[Array, " outputs"]],
     size: Hashable,
     num_outputs: int,
     table: Any,

@@ -119,9 +119,11 @@ def _max_bound(task: Task) -> float:
     probabilities = task.length_probabilities
     laws = selection.select_each(float(task.signal), tuple(probabilities))
     pairs = list(zip(probabilities.items(), laws, strict=True))
-    density = sum(p * law.weights for (_, p), law in pairs)
     mean = task.mean_length
-    relative = sum(p * (length / mean) * law.chance for (length, p), law in pairs)
+    density, relative = np.zeros((2, len(laws[0].scores)))
+    for (length, p), law in pairs:
+        density += p * law.weights
+        relative += p * (length / mean) * law.chance
     return float(1 - density @ relative)
 
 
@@ -151,8 +153,8 @@ def _law(task: Task, resolution: float) -> _Law:
     laws = selection.select_each(
         float(task.signal), tuple(probabilities), resolution=resolution
     )
-    pairs = zip(probabilities.values(), laws, strict=True)
-    weights = sum(p * law.weights for p, law in pairs)
+    chances = np.array(list(probabilities.values()))
+    weights = chances @ np.stack([law.weights for law in laws])
     return _Law(laws[0].scores, weights, _log_mean_length(task), 0.0)
 
 

@@ -248,12 +248,13 @@ def _integrate_max(
     if sizes.stray:
         stray = jnp.linspace(-windows.REACH, windows.REACH, sizes.stray)
         density = jnp.exp(LOG_DENSITY - stray**2 / 2) * (stray[1] - stray[0])
-    score = row.m_k * row.scores[:, None] + row.stray * stray + row.offset
+    teacher_score = jnp.asarray(row.scores)[:, None]
+    score = row.m_k * teacher_score + row.stray * stray + row.offset
     s = jnp.exp(log_sigmoidal(activation, score))
     missing = jnp.exp(log_sigmoidal(activation, -score))
     kept, lost = row.weights @ s @ density, row.weights @ missing @ density
     # F = lean x + w g of the token that counts, times g.
-    own = s * (row.lean * row.scores[:, None] + row.w * stray) * stray
+    own = s * (row.lean * teacher_score + row.w * stray) * stray
     crossed = (
         row.h**2
         - 2 * row.h * (row.weights @ own @ density)

@@ -42,8 +42,10 @@ def head_moments(
     refinement : factor on the number of quadrature nodes
     """
     if activation in elementwise.LARGEST_WEIGHT:
-        average = elementwise.spiked_moments if is_spiked else elementwise.max_moments
-        return average(activation, table, offset, refinement)
+        elementwise_average = (
+            elementwise.spiked_moments if is_spiked else elementwise.max_moments
+        )
+        return elementwise_average(activation, table, offset, refinement)
     average = spiked.moments if is_spiked else maximum.moments
     return average(activation, table, refinement)
 
@@ -61,7 +63,7 @@ def head_risks(
     found = np.empty(len(table))
     is_infinite = np.array([math.isinf(head.m_k) for head in table])
     for index in np.flatnonzero(is_infinite):
-        head = table[index]
+        head = table[int(index)]
         moments = _limit_moments(is_spiked, activation, head.signal, head.length)
         found[index] = heads.risk(moments, ReadOut.on_manifold(head))
     if is_infinite.all():

@@ -110,7 +110,8 @@ def risks(
     """
     offset = _offset(activation, parameters)
     shape = overlaps.shape
-    columns = np.stack([np.broadcast_to(x, shape).ravel() for x in overlaps.values()])
+    fields = [np.broadcast_to(np.asarray(x), shape) for x in overlaps.values()]
+    columns = np.stack([field.ravel() for field in fields])
     found = np.zeros((len(tasks), columns.shape[1]))
     for kind in (SpikedSLR, MaxSLR):
         # One head for every task of this kind, length and column of overlaps.

@@ -73,10 +73,11 @@ def spiked_moments(activation: str, signal: float, length: int) -> Moments:
     crowd, shift = Crowd.of(length - 1), math.sqrt(signal)
     if activation == "softmax":
         g, weights = gaussian.trapezoid(step=_step(crowd))
-        wrong = weights @ -np.expm1(_log_all_below(shift + g, crowd))
+        wrong = float(weights @ -np.expm1(_log_all_below(shift + g, crowd)))
         return _moments(1 - wrong, wrong, 1.0, 2 * wrong)
     row, sizes = _prepare(shift, crowd, is_max=False)
-    kept, lost, squares, misplaced = rows.evaluate(_relu_spiked, [row], [sizes], 4)[0]
+    found = rows.evaluate(_relu_spiked, [row], [sizes], num_outputs=4)
+    kept, lost, squares, misplaced = found[0].tolist()
     right, wrong = _all_negative(shift, crowd)
     return _moments(
         kept + right, lost + wrong, squares + right + wrong, misplaced + 2 * wrong
@@ -100,7 +101,7 @@ def max_moments(activation: str, signal: float, length: int) -> Moments:
         argmax_row = row._replace(highest_score=top)
         right = float(rows.evaluate(_argmax_chance, [argmax_row], [sizes], 1)[0, 0])
     if is_relu:
-        kept, positive = rows.evaluate(_relu_max, [row], [sizes], 2)[0]
+        kept, positive = rows.evaluate(_relu_max, [row], [sizes], 2)[0].tolist()
         right, squares = right + kept, squares + positive
     return _moments(right, 1 - right, squares, 1 - 2 * right + squares)
 

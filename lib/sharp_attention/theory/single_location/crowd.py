@@ -39,7 +39,7 @@ LOG_HUGE = 600.0
 
 
 class Crowd(NamedTuple):
-    """A number n of identical tokens.
+    """A number n of identical tokens; numbers, or arrays with a leading axis.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class Crowd(NamedTuple):
     one_less, two_less : (n-1)/n and (n-2)/n, at least 0
     """
 
-    log_count: Number
-    per_token: Number
-    one_less: Number
-    two_less: Number
+    log_count: float
+    per_token: float
+    one_less: float
+    two_less: float
 
     @classmethod
     def of(cls, count: int) -> "Crowd":

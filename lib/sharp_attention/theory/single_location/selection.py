@@ -151,7 +151,8 @@ def _steep(
     alive = survival(killed, others, 1.0, np)
     chance = np.convolve(alive, gumbel, "valid")
     chosen = np.arange(0, len(chance), stride)
-    return spacing * (start + chosen) / signal, chance[chosen]
+    scores = np.asarray(spacing * (start + chosen) / signal, np.float64)
+    return scores, np.asarray(chance[chosen], np.float64)
 
 
 def _sharp(signal: float, scores: Float64, others: Crowd) -> Float64:
