@@ -24,12 +24,13 @@ __all__ = [
 ]
 
 
-def needle_table(samples: Mapping[str, Samples]) -> pd.DataFrame:
-    """Scores of every token of a few texts.
+def needle_table(samples: Mapping[str, Samples], num_texts: int = 4) -> pd.DataFrame:
+    """Tabulate the scores of every token of the first few texts.
 
     Parameters
     ----------
     samples : name of the task -> samples of fixed length
+    num_texts : texts of each task
 
     Returns
     -------
@@ -37,10 +38,10 @@ def needle_table(samples: Mapping[str, Samples]) -> pd.DataFrame:
     """
     tables = []
     for name, draws in samples.items():
-        tokens, key = np.asarray(draws.tokens), np.asarray(draws.key)
+        tokens, key = np.asarray(draws.tokens[:num_texts]), np.asarray(draws.key)
         scores = tokens @ key / np.sqrt(len(key))
         text, token = np.indices(scores.shape)
-        is_needle = token == np.asarray(draws.position)[:, None]
+        is_needle = token == np.asarray(draws.position)[:num_texts, None]
         columns = {"text": text, "token": token, "score": scores}
         table = pd.DataFrame({k: v.ravel() for k, v in columns.items()})
         tables.append(table.assign(task=name, is_needle=is_needle.ravel()))
@@ -93,12 +94,12 @@ def calibration_table(
     ----------
     posterior : (texts, tokens) probabilities
     position : (texts,) index of the token that holds the answer
-    num_bins : equally wide bins of p
+    num_bins : equally wide bins of p; empty ones are left out
 
     Returns
     -------
-    table with columns probability (mean in the bin), frequency, error (standard) and
-    count
+    table with columns probability (mean in the bin), frequency, error (standard, if
+    the probabilities are right) and count
     """
     token = np.arange(posterior.shape[1])
     is_needle = (token == np.asarray(position)[:, None]).ravel()
@@ -108,6 +109,8 @@ def calibration_table(
     for bin_index in range(num_bins):
         inside = index == bin_index
         count = int(inside.sum())
+        if count == 0:
+            continue
         mean = float(p[inside].mean())
         error = float(np.sqrt(np.sum(p[inside] * (1 - p[inside]))) / count)
         rows.append((mean, float(is_needle[inside].mean()), error, count))

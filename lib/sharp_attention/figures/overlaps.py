@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from scipy import special
 
 from sharp_attention._typing import Float64
-from sharp_attention.attention.activations import softmax
 from sharp_attention.figures import style
 from sharp_attention.tasks.heads import head_with
 from sharp_attention.tasks.single_location import (
@@ -53,8 +53,9 @@ def heads_table(
             keys = jax.random.split(jax.random.fold_in(rng_key, 1000 * dim + head))
             draws = sample(keys[0], task, dim, num_texts)
             k, v = head_with(keys[1], overlaps, draws.key, draws.value)
-            scores, values = (draws.tokens @ x / np.sqrt(dim) for x in (k, v))
-            output = np.sum(np.asarray(softmax(scores) * values), axis=1)
+            tokens = np.asarray(draws.tokens)
+            scores, values = (tokens @ np.asarray(x) / np.sqrt(dim) for x in (k, v))
+            output = np.sum(special.softmax(scores, axis=1) * values, axis=1)
             squared = (np.asarray(draws.target, np.float64) - output) ** 2
             error = squared.std(ddof=1) / np.sqrt(num_texts)
             rows.append((dim, head, float(squared.mean()), float(error)))
