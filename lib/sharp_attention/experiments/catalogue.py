@@ -15,6 +15,7 @@ __all__ = ["find", "names"]
 _MODULES = {
     "dispersion-sweep": "dispersion_sweep",
     "max-retrieval": "max_retrieval",
+    "temperature-fit": "temperature_fit",
 }
 
 
