@@ -13,7 +13,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Shaped
 from safetensors.numpy import save as safetensors_bytes
 
 from sharp_attention._checks import require
@@ -132,7 +132,7 @@ def evaluate(
 @partial(jax.jit, static_argnames=("num_sets", "num_items"))
 def _measure(
     model: set_attention.SetAttention, keys: Array, num_sets: int, num_items: int
-) -> dict[str, dict[str, Float[Array, "blocks sets"]]]:
+) -> dict[str, dict[str, Shaped[Array, "blocks sets"]]]:
     def block(key: Array) -> dict[str, dict[str, Array]]:
         sets = max_retrieval.sample(key, num_sets, num_items)
         return {rule: _measure_sets(model, sets, rule) for rule in RULES}
@@ -142,7 +142,7 @@ def _measure(
 
 def _measure_sets(
     model: set_attention.SetAttention, sets: max_retrieval.Sets, rule: str
-) -> dict[str, Float[Array, " sets"]]:
+) -> dict[str, Shaped[Array, " sets"]]:
     items = max_retrieval.item_features(sets)
     output = model(items, sets.query, weights=RULES[rule])
     logits, weights = output.attention_logits, output.weights
