@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
@@ -62,3 +63,33 @@ def test_pictures_say_their_message(optima) -> None:
         assert figure.axes[-1].get_xlabel()
         assert all(axes.get_ylabel() for axes in figure.axes)
         plt.close(figure)
+
+
+@pytest.fixture
+def pairs() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    entropy = rng.uniform(0.5, 4.0, 500)
+    return pd.DataFrame({"entropy": entropy, "best": 2 * entropy + rng.random(500)})
+
+
+def test_pairs_are_summed_up_by_medians_and_deciles(pairs) -> None:
+    bins = temperature_fit.pairs_in_bins(pairs)
+    assert bins["rows"].sum() <= 500
+    for row in bins.itertuples():
+        inside = (pairs["entropy"] * 2).round() == round(row.entropy * 2)
+        best = pairs["best"][inside]
+        assert row.best == pytest.approx(np.median(best))
+        assert row.low < row.best < row.high
+        assert row.rows == len(best)
+    assert temperature_fit.pairs_in_bins(pairs, fewest=501).empty
+
+
+def test_fit_to_trained_models_is_drawn_where_it_was_seen(pairs) -> None:
+    bins = temperature_fit.pairs_in_bins(pairs)
+    figure = temperature_fit.draw_trained(bins, [0.0, 0.0, 0.0, 2.0, 0.5])
+    (axes,) = figure.axes
+    fitted = axes.lines[1]
+    assert fitted.get_xdata().max() == bins["entropy"].max()
+    np.testing.assert_allclose(fitted.get_ydata(), 2 * fitted.get_xdata() + 0.5)
+    assert [text.get_text() for text in axes.texts] == ["our fit", "the paper's"]
+    plt.close(figure)

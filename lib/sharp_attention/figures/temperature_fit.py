@@ -14,8 +14,10 @@ from sharp_attention.figures import style
 __all__ = [
     "draw_optima",
     "draw_target",
+    "draw_trained",
     "optima",
     "optima_in_bins",
+    "pairs_in_bins",
     "target_by_temperature",
 ]
 
@@ -156,4 +158,62 @@ def draw_optima(table: pd.DataFrame) -> Figure:
             ylim=(0, None),
         )
         style.message(axes, "Half the noise asks for about twice the sharpening")
+    return figure
+
+
+def pairs_in_bins(pairs: pd.DataFrame, fewest: int = 20) -> pd.DataFrame:
+    """Sum up pairs of trained models in bins of half a nat that hold `fewest` rows.
+
+    Parameters
+    ----------
+    pairs : of the experiment `temperature-fit`: columns entropy and best
+
+    Returns
+    -------
+    table with columns entropy (mean), rows, best (median), low and high (first and
+    last decile)
+    """
+    groups = pairs.groupby((pairs["entropy"] * 2).round().rename("bin"))
+    best = groups["best"]
+    summary = pd.DataFrame(
+        {
+            "entropy": groups["entropy"].mean(),
+            "rows": groups.size(),
+            "best": best.median(),
+            "low": best.quantile(0.1),
+            "high": best.quantile(0.9),
+        }
+    )
+    return summary[summary["rows"] >= fewest].reset_index(drop=True)
+
+
+def draw_trained(bins: pd.DataFrame, fitted: Sequence[float]) -> Figure:
+    """Draw the table of `pairs_in_bins` with two polynomials.
+
+    Parameters
+    ----------
+    bins : medians and deciles
+    fitted : coefficients of our polynomial, highest power first
+    """
+    ours = style.COLOURS["softplus"]
+    with style.use_style():
+        figure, axes = plt.subplots(figsize=(6.4, 4.2))
+        x = bins["entropy"]
+        axes.fill_between(x, bins["low"], bins["high"], color=ours, alpha=0.15)
+        axes.plot(x, bins["best"], "o", color=ours)
+        grid = np.linspace(x.min(), x.max(), 201)
+        curve = np.polyval(np.asarray(fitted), grid)
+        axes.plot(grid, curve, color=ours)
+        style.label_line(axes, grid[-1], curve[-1], "our fit", ours)
+        grid = np.linspace(*temperature.active_domain(), 201)
+        axes.plot(grid, np.polyval(temperature.POLYNOMIAL, grid), color=ADAPTIVE)
+        style.label_line(axes, 5.5, 1.85, "the paper's", ADAPTIVE, offset=(8, 8))
+        axes.axhline(1, color=GREY, linestyle=":", linewidth=1)
+        axes.set(
+            xlabel="entropy H (nats)",
+            ylabel="best inverse temperature",
+            xlim=(0, 6.3),
+            ylim=(0, None),
+        )
+        style.message(axes, "Our models ask for more sharpening than the paper's")
     return figure
