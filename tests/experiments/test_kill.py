@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 import command
 
 # 88 cells, so that there is time to stop the run while it is under way.
@@ -58,3 +60,28 @@ def test_killed_then_interrupted_then_resumed_equals_undisturbed(
         for folder in (stopped, undisturbed)
     ]
     assert checksums[0] == checksums[1]
+
+
+@pytest.mark.slow
+def test_a_training_that_is_killed_costs_one_cell(tmp_path: Path) -> None:
+    """The same with cells that take seconds each and train a network."""
+    arguments = ("reproduce", "max-retrieval", "--quick", "--seeds", "2")
+    stopped, undisturbed = tmp_path / "stopped", tmp_path / "undisturbed"
+    run = command.start(*arguments, "--output", str(stopped))
+    deadline = time.monotonic() + 300
+    while not records(stopped):
+        assert run.poll() is None, "the run ended before it could be stopped"
+        assert time.monotonic() < deadline, "no cell was finished in time"
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait(timeout=60) == -signal.SIGKILL
+    after_kill = records(stopped)
+    assert len(after_kill) == 1
+
+    resumed = command.run(*arguments, "--output", str(stopped), "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert after_kill.items() <= records(stopped).items(), "the cell was computed again"
+    full = command.run(*arguments, "--output", str(undisturbed))
+    assert full.returncode == 0, full.stderr
+    table = "accuracy.csv"
+    assert (stopped / table).read_bytes() == (undisturbed / table).read_bytes()
