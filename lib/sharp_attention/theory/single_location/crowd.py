@@ -97,7 +97,10 @@ def crowd_sums(
     if is_huge:
         first = jnp.exp(log_density + log_omega - omega) @ powers
         second = jnp.exp(log_density + 2 * log_omega - omega) @ powers
-        log_dead = log_omega + jnp.log(-jnp.expm1(-omega) / omega)
+        # 1 - e^{-omega} is omega (1 - omega / 2) where omega may underflow.
+        divisor = jnp.maximum(omega, 1e-9)
+        ratio = jnp.where(omega < 1e-9, 1 - omega / 2, -jnp.expm1(-divisor) / divisor)
+        log_dead = log_omega + jnp.log(ratio)
         killed = jnp.sum(jnp.exp(log_density + log_dead), axis=-1)
         return CrowdSums(killed, first, second)
     density = jnp.exp(log_density)

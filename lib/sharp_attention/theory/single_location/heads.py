@@ -151,7 +151,8 @@ def risk(moments: Moments, read_out: ReadOut) -> Float64:
         + 2 * (covariance - value) * moments.lost
         + value * moments.misplaced
     )
-    return np.where(moments.kept < 0.5, scattered, focused) + moments.crossed
+    best = np.where(moments.kept < 0.5, scattered, focused)
+    return np.asarray(best + moments.crossed)
 
 
 def best_read_out(moments: Moments) -> tuple[Float64, Float64]:
@@ -162,7 +163,7 @@ def best_read_out(moments: Moments) -> tuple[Float64, Float64]:
     kept, lost, squares, misplaced, _ = moments
     scattered = 1 - kept**2 / squares
     focused = (misplaced - lost**2) / squares
-    return kept / squares, np.where(kept < 0.5, scattered, focused)
+    return np.asarray(kept / squares), np.where(kept < 0.5, scattered, focused)
 
 
 def _ratio(numerator: float, denominator: float, largest: float) -> float:

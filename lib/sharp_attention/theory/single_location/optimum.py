@@ -154,11 +154,13 @@ def _best_softplus_slope(task: Task) -> float:
     slopes = np.append(np.geomspace(lowest, STEEPEST, count), math.inf)
     values = risk(slopes)
     best = int(np.argmin(values[:-1]))
+    if best == count - 1 and values[best] > values[-1]:
+        return math.inf  # it falls all the way
     bounds = np.log(slopes[[max(best - 1, 0), min(best + 1, count - 1)]])
     found = optimize.minimize_scalar(
         lambda log_slope: float(risk(math.exp(log_slope))),
         bounds=bounds,
         method="bounded",
-        options={"xatol": 1e-6},
+        options={"xatol": 1e-5},
     )
     return math.exp(found.x) if found.fun < values[-1] else math.inf

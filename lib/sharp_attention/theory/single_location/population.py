@@ -176,10 +176,11 @@ def _linear_moments(task: Task, m_k: Float64, q_k: Float64) -> tuple[Float64, Fl
     length = task.mean_length
     if isinstance(task, SpikedSLR):
         kept = 1 + math.sqrt(task.signal) * m_k
-        return kept**2 + q_k + (length - 1) * (1 + q_k), kept
+        squares = kept**2 + q_k + (length - 1) * (1 + q_k)
+        return np.asarray(squares), np.asarray(kept)
     lengths = task.length_probabilities.items()
     score = sum(p * bayes.mean_score(task.signal, n) for n, p in lengths)
-    return length * (1 + q_k), 1 + m_k * score
+    return np.asarray(length * (1 + q_k)), np.asarray(1 + m_k * score)
 
 
 def _head_risks(
