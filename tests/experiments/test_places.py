@@ -56,6 +56,20 @@ def test_outside_a_clone(no_clone: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert places.cache_folder() == no_clone / "xdg" / "sharp-attention"
 
 
+def test_a_wheel_brings_the_shipped_results_along(no_clone: Path) -> None:
+    shipped = places.package_folder() / "results" / "toy"
+    assert places.shipped_folder("toy") == Path("results/toy")
+    shipped.mkdir(parents=True)
+    assert places.shipped_folder("toy") == shipped
+    assert places.results_folder("toy") == Path("results/toy")
+
+
+def test_own_results_come_before_those_of_the_wheel(no_clone: Path) -> None:
+    (places.package_folder() / "results" / "toy").mkdir(parents=True)
+    Path("results/toy").mkdir(parents=True)
+    assert places.shipped_folder("toy") == Path("results/toy")
+
+
 @pytest.mark.parametrize(
     ("platform", "ending"),
     [

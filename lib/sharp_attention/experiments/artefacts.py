@@ -83,7 +83,7 @@ def damaged_files(folder: Path) -> list[str]:
 
 
 def _existing(name: str, file: str, folder: Path | None) -> Path:
-    path = (folder or places.results_folder(name)) / file
+    path = (folder or places.shipped_folder(name)) / file
     if not path.is_file():
         command = f"sharp-attention reproduce {name}"
         raise FileNotFoundError(f"{path} is missing; it is made by: {command}")

@@ -2,14 +2,21 @@
 
 A *clone* is the working copy that the current folder belongs to, else the one that
 this package is installed from (``pip install --editable .``).
-Without either, results go to ``./results`` and caches to the user's cache folder.
+Without either, results go to ``./results`` and caches to the user's cache folder, and
+the results that the book ships are read from the installed package.
 """
 
 import os
 import sys
 from pathlib import Path
 
-__all__ = ["cache_folder", "clone", "package_folder", "results_folder"]
+__all__ = [
+    "cache_folder",
+    "clone",
+    "package_folder",
+    "results_folder",
+    "shipped_folder",
+]
 
 
 def package_folder() -> Path:
@@ -32,6 +39,16 @@ def results_folder(name: str) -> Path:
     top = clone()
     base = Path("results") if top is None else top / "book" / "results"
     return base / name
+
+
+def shipped_folder(name: str) -> Path:
+    """Return from where the artefact of the experiment `name` is read.
+
+    `results_folder`, unless that does not exist and the installed package brought the
+    artefact along (a wheel does).
+    """
+    own, shipped = results_folder(name), package_folder() / "results" / name
+    return shipped if shipped.is_dir() and not own.is_dir() else own
 
 
 def cache_folder() -> Path:
