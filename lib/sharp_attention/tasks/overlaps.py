@@ -159,8 +159,8 @@ def _orthonormalise(teachers: Float64) -> Float64:
     """Undo the rounding of single precision: norm sqrt(dim) and orthogonal."""
     basis, triangle = np.linalg.qr(teachers.T)
     lengths = np.diagonal(triangle)
-    scale = np.abs(lengths) / np.linalg.norm(teachers, axis=1)
-    independent = bool((scale > 1e-6).all()) if teachers.any(axis=1).all() else False
+    norms = np.linalg.norm(teachers, axis=1)
+    independent = bool((np.abs(lengths) > 1e-6 * norms).all())
     require(independent, "teachers", "linearly independent", lengths)
     return (basis * np.sign(lengths)).T * np.sqrt(teachers.shape[1])
 
