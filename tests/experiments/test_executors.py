@@ -58,14 +58,18 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
     pytest.importorskip("distributed")
     contact = tmp_path / "scheduler.json"
     where = ("--scheduler-file", str(contact))
-    scheduler = dask("scheduler", "--port", "0", "--no-dashboard", *where)
-    wait_for(contact.is_file)
     single = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
-    workers = [dask("worker", *single, *where) for _ in range(2)]
-    yield json.loads(contact.read_text())["address"], workers
-    for process in (*workers, scheduler):
-        process.kill()
-        process.wait()
+    started = [dask("scheduler", "--port", "0", "--no-dashboard", *where)]
+    try:
+        # The file is there before its content is.
+        wait_for(lambda: contact.is_file() and contact.read_text().endswith("}"))
+        workers = [dask("worker", *single, *where) for _ in range(2)]
+        started += workers
+        yield json.loads(contact.read_text())["address"], workers
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.slow

@@ -36,17 +36,16 @@ def small() -> pytest.MonkeyPatch:
 
 
 @pytest.fixture(scope="module")
-def pairs(model) -> list[dict]:
+def pairs(model) -> list[tuple[float, float]]:
     return temperature_fit.collect_pairs(model, SIZE)
 
 
 def test_pairs_are_as_many_as_asked_and_finite(pairs) -> None:
     assert len(pairs) == temperature_fit.PAIRS_PER_SIZE
-    assert {row["num_items"] for row in pairs} == {SIZE}
-    for row in pairs:
-        assert 0 <= row["entropy"] <= np.log(SIZE)
+    for found, best in pairs:
+        assert 0 <= found <= np.log(SIZE)
         # +inf would mean a maximum in front, which is no pair.
-        assert row["best"] < np.inf
+        assert best < np.inf
 
 
 def test_pairs_are_those_of_the_first_misranked_sets(model, pairs) -> None:
@@ -57,17 +56,16 @@ def test_pairs_are_those_of_the_first_misranked_sets(model, pairs) -> None:
     row, target = np.asarray(logits[0, place]), int(winner[0, place])
     assert row.argmax() != target
     best = temperature.optimal_inverse_temperature(row, target)
-    assert pairs[0]["best"] == pytest.approx(best, rel=1e-5)
-    assert pairs[0]["entropy"] == pytest.approx(float(entropy.entropy(row)), abs=1e-5)
+    assert pairs[0] == pytest.approx((float(entropy.entropy(row)), best), rel=1e-5)
 
 
 def test_fit_leaves_out_what_no_temperature_mends() -> None:
     grid = np.linspace(0.5, 4.0, 30)
     truth = np.array([-0.1, 0.2, 0.3, 0.5, 0.4])
-    rows = [{"entropy": h, "best": float(np.polyval(truth, h))} for h in grid]
-    rows = [row for row in rows if row["best"] >= 0]
-    hopeless = [{"entropy": 2.0, "best": b} for b in (-1.0, -np.inf)]
-    np.testing.assert_allclose(temperature_fit.fit(rows + hopeless), truth, atol=1e-9)
+    best = np.polyval(truth, grid)
+    grid, best = grid[best >= 0], best[best >= 0]
+    fitted = temperature_fit.fit([*grid, 2.0, 2.0], [*best, -1.0, -np.inf])
+    np.testing.assert_allclose(fitted, truth, atol=1e-9)
 
 
 def test_judging_puts_all_rules_to_the_same_sets(model) -> None:
@@ -98,7 +96,10 @@ def test_one_cell_fits_on_the_first_half_and_judges_the_second(
     (cell,) = temperature_fit.grid("quick", range(2))
     outcome = temperature_fit.compute(cell, Workspace(tmp_path))
     assert [row["seed"] for row in outcome.rows] == [1, 1, 1]
-    expected = csv_bytes([{"seed": 0, **row} for row in pairs])
+    names = ("seed", "num_items", "entropy", "best")
+    expected = csv_bytes(
+        [dict(zip(names, (0, SIZE, *pair), strict=True)) for pair in pairs]
+    )
     assert outcome.files["pairs.csv"] == expected
     files = {}
     for name, content in outcome.files.items():
@@ -108,7 +109,9 @@ def test_one_cell_fits_on_the_first_half_and_judges_the_second(
     for name, content in temperature_fit.collect([result]).items():
         (tmp_path / name).write_bytes(content)
     table = artefacts.read_table("temperature-fit", "fit.csv", tmp_path)
-    np.testing.assert_allclose(table["fitted"], temperature_fit.fit(pairs))
+    np.testing.assert_allclose(
+        table["fitted"], temperature_fit.fit(*zip(*pairs, strict=True))
+    )
     assert tuple(table["published"]) == temperature.POLYNOMIAL
     judged = artefacts.read_table("temperature-fit", "judged.csv", tmp_path)
     assert judged["rule"].tolist() == list(temperature_fit.RULES)

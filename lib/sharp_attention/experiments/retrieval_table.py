@@ -117,20 +117,21 @@ def diagnosis(table: pd.DataFrame) -> pd.DataFrame:
     ranks without error, and `both`, the product of the shares `ranked` and `toy`
     """
     columns = ["accuracy", "ranked", "top_weight", "entropy"]
-    means = table.groupby(["num_items", "rule"])[columns].mean().unstack("rule")
-    plain = means.xs("softmax", axis=1, level="rule")
-    slopes = [
-        class_vote.implied_slope(int(n), float(w))
-        for n, w in plain["top_weight"].items()  # type: ignore[call-overload]
-    ]
+    is_plain = table["rule"] == "softmax"
+    plain, adaptive = (
+        table[chosen].groupby("num_items")[columns].mean()
+        for chosen in (is_plain, ~is_plain)
+    )
+    sizes = [int(n) for n in plain.index]
+    slopes = [class_vote.implied_slope(n, float(plain["top_weight"][n])) for n in sizes]
     toy = [
-        100 * class_vote.vote_accuracy(int(n), slope)
-        for n, slope in zip(plain.index, slopes, strict=True)
+        100 * class_vote.vote_accuracy(n, slope)
+        for n, slope in zip(sizes, slopes, strict=True)
     ]
     return pd.DataFrame(
         {
             "softmax": plain["accuracy"],
-            "adaptive": means["accuracy", "adaptive"],
+            "adaptive": adaptive["accuracy"],
             "ranked": plain["ranked"],
             "top_weight": plain["top_weight"],
             "entropy": plain["entropy"],

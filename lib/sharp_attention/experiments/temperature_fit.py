@@ -9,7 +9,7 @@ one and plain softmax, on the same weights and the same sets.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from safetensors.numpy import load as load_safetensors
 
 from sharp_attention._checks import require
 from sharp_attention._typing import Float64
-from sharp_attention.attention import activations, entropy, temperature
+from sharp_attention.attention import activations, temperature
+from sharp_attention.attention.entropy import entropy as row_entropy
 from sharp_attention.experiments import places
 from sharp_attention.experiments.files import Row, csv_bytes
 from sharp_attention.experiments.records import (
@@ -66,12 +67,12 @@ def compute(parameters: Parameters, workspace: Workspace) -> Outcome:
     models = [load_model(seed) for seed in range(num_seeds)]
     half = num_seeds // 2
     pairs = [
-        {"seed": seed, **row}
+        {"seed": seed, "num_items": num_items, "entropy": entropy, "best": best}
         for seed in range(half)
         for num_items in sizes
-        for row in collect_pairs(models[seed], num_items)
+        for entropy, best in collect_pairs(models[seed], num_items)
     ]
-    fitted = fit(pairs)
+    fitted = fit([row["entropy"] for row in pairs], [row["best"] for row in pairs])
     rows = [
         {"seed": seed, **row}
         for seed in range(half, num_seeds)
@@ -97,7 +98,7 @@ def load_model(seed: int) -> SetAttention:
     return SetAttention.from_arrays(load_safetensors(path.read_bytes()))
 
 
-def collect_pairs(model: SetAttention, num_items: int) -> list[Row]:
+def collect_pairs(model: SetAttention, num_items: int) -> list[tuple[float, float]]:
     """Find sets whose maximum is not in front, and the best temperature of each.
 
     Parameters
@@ -107,8 +108,7 @@ def collect_pairs(model: SetAttention, num_items: int) -> list[Row]:
 
     Returns
     -------
-    at most 64 rows with the size, the entropy (nats) at temperature 1 and the best
-    inverse temperature
+    at most 64 pairs of entropy (nats, at temperature 1) and best inverse temperature
     """
     num_sets = max(64, 2**19 // num_items)
     keys = _keys(_PAIR_SEED, num_items, num_sets)
@@ -122,27 +122,23 @@ def collect_pairs(model: SetAttention, num_items: int) -> list[Row]:
     target = winner.ravel()[chosen]
     best = np.asarray(temperature.optimal_inverse_temperature(logits, target))
     with jax.enable_x64(True):
-        entropies = np.asarray(entropy.entropy(logits))
+        entropies = np.asarray(row_entropy(logits))
+    # Six digits: the rest is noise of float32 logits.
     return [
-        # Six digits: the rest is noise of float32 logits.
-        {
-            "num_items": num_items,
-            "entropy": round(float(entropies[i]), 6),
-            "best": float(f"{best[i]:.6g}"),
-        }
-        for i in range(len(chosen))
+        (round(float(h), 6), float(f"{beta:.6g}"))
+        for h, beta in zip(entropies, best, strict=True)
     ]
 
 
-def fit(pairs: Sequence[Row]) -> Float64:
+def fit(entropies: Sequence[float], best: Sequence[float]) -> Float64:
     """Fit the polynomial of degree four to pairs whose best value is finite and >= 0.
 
     Below the plain mean of the logits the best inverse temperature is negative: such
     a row asks for the order to be turned round, and no temperature does that.
     """
-    kept = [row for row in pairs if np.isfinite(row["best"]) and row["best"] >= 0]
-    entropies, best = ([float(row[k]) for row in kept] for k in ("entropy", "best"))
-    return temperature.fit_polynomial(entropies, best)
+    x, y = (np.asarray(column, dtype=np.float64) for column in (entropies, best))
+    is_kept = np.isfinite(y) & (y >= 0)
+    return temperature.fit_polynomial(x[is_kept], y[is_kept])
 
 
 def judge(
@@ -217,7 +213,7 @@ def _judge(
     num_items: int,
     polynomial: tuple[float, ...],
 ) -> dict[str, dict[str, Array]]:
-    maps = {
+    maps: dict[str, Callable[..., Array]] = {
         "softmax": activations.softmax,
         "published": temperature.adaptive_softmax,
         "fitted": partial(temperature.adaptive_softmax, polynomial=polynomial),

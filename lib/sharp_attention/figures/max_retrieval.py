@@ -38,9 +38,9 @@ def draw_accuracy(by_size: pd.DataFrame) -> Figure:
     with style.use_style():
         figure, axes = plt.subplots(figsize=(6.4, 4.4))
         quoted = retrieval_table.QUOTED
-        for rule, colour, place in (
-            ("softmax", SOFTMAX, (2048, -14)),
-            ("adaptive", ADAPTIVE, (2048, 12)),
+        for rule, colour, offset in (
+            ("softmax", SOFTMAX, -10),
+            ("adaptive", ADAPTIVE, 12),
         ):
             low, high = (
                 by_size[rule] + sign * by_size[f"{rule}_error"] for sign in (-1, 1)
@@ -48,7 +48,7 @@ def draw_accuracy(by_size: pd.DataFrame) -> Figure:
             axes.fill_between(by_size.index, low, high, color=colour, alpha=0.2)
             axes.plot(by_size.index, by_size[rule], "o-", color=colour)
             axes.plot(quoted.index, quoted[rule], "x", color=colour, markersize=7)
-            _label_at(axes, by_size[rule], place[0], rule, colour, place[1])
+            _label_at(axes, by_size[rule], 2048, rule, colour, offset)
         y = float(quoted["adaptive"][1024])
         style.label_line(
             axes, 1024, y, "the paper's", GREY, offset=(-10, -4), align="right"
@@ -72,15 +72,15 @@ def heat_table(panels: Mapping[str, np.ndarray]) -> pd.DataFrame:
     rows = []
     for name, weights in panels.items():
         rule, num_items = name.rsplit("-", 1)
-        means = np.mean(weights, axis=0, dtype=np.float64)
+        columns = np.asarray(weights, dtype=np.float64).T
         rows += [
             {
                 "rule": rule,
                 "num_items": int(num_items),
-                "rank": len(means) - place,
-                "mean_weight": mean,
+                "rank": len(columns) - place,
+                "mean_weight": float(column.mean()),
             }
-            for place, mean in enumerate(means)
+            for place, column in enumerate(columns)
         ]
     return pd.DataFrame(rows)
 
@@ -186,6 +186,7 @@ def draw_arms(by_arm: pd.DataFrame) -> Figure:
             gain, 16384, difference[16384], "the paper's", GREY, offset=(8, 0)
         )
         _size_axis(axes, "softmax accuracy (%)")
+        axes.set_xlabel("")
         gain.set(xlabel="number of items n", ylabel="gain of adaptive (points)")
         style.message(axes, "Longer training moves both the curve and the gain")
     return figure
@@ -217,7 +218,7 @@ def draw_live(losses: np.ndarray, accuracy: pd.DataFrame) -> Figure:
             place = int(rows.index[len(rows) // 2])
             _label_at(right, rows["accuracy"], place, rule, colour, offset)
         _size_axis(right, "accuracy (%)")
-        style.message(left, "A minute's worth of learning is enough to see it")
+        style.message(left, "Seconds of learning are enough to see it")
         figure.tight_layout()
     return figure
 
@@ -258,5 +259,7 @@ def _size_axis(axes: Axes, label: str) -> None:
 def _label_at(
     axes: Axes, line: pd.Series, place: int, text: str, colour: str, offset: float
 ) -> None:
-    y = float(line[place])
-    style.label_line(axes, place, y, text, colour, offset=(8, offset))
+    """Label a line above its point at the right, or below it at the left."""
+    y, is_above = float(line[place]), offset > 0
+    align, shift = ("left", 8) if is_above else ("right", -8)
+    style.label_line(axes, place, y, text, colour, offset=(shift, offset), align=align)
