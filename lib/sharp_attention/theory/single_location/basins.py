@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from scipy import optimize
@@ -29,9 +30,15 @@ __all__ = [
     "swapped_risk",
 ]
 
-# Step of central differences of second order: risks are exact to about 1e-13, so that
-# the error of a second derivative is 1e-13 / step² + step² = 2e-6.
-STEP = 6e-4
+Risks: TypeAlias = Callable[[Float64], Float64]
+
+# Steps of central differences, of first and of second order. Risks are exact to about
+# 1e-13, so that the errors are 1e-13 / step + step^2 = 1e-8 and
+# 1e-13 / step^2 + step^2 = 6e-7.
+FIRST_STEP, SECOND_STEP = 1e-4, 6e-4
+
+# Range of the logarithm of a key's length: longer keys lose the digits of the risk.
+LOG_LENGTHS = (-3.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -55,22 +62,27 @@ class LocalMinimum:
     smallest_curvature: float
 
 
-def overlaps_of(point: Float64) -> Overlaps:
-    """Overlaps of the head with the given coefficients.
+def overlaps_of(points: Float64) -> Overlaps:
+    """Overlaps of heads with the given coefficients.
 
     Parameters
     ----------
-    point : (7,) or more: k along (k*, v*, a), then v along (k*, v*, a, b)
+    points : (..., 7) or more: k along (k*, v*, a), then v along (k*, v*, a, b)
+
+    Returns
+    -------
+    Overlaps with fields of shape (...)
     """
-    k, v = np.append(point[:3], 0.0), np.asarray(point[3:7])
+    k = np.asarray(points, np.float64)[..., :3]
+    v = np.asarray(points, np.float64)[..., 3:7]
     return Overlaps(
-        m_k=float(k[0]),
-        q_k=float(k @ k),
-        m_v=float(v[1]),
-        q_v=float(v @ v),
-        m_kv=float(k[1]),
-        m_vk=float(v[0]),
-        q_kv=float(k @ v),
+        m_k=k[..., 0],
+        q_k=np.sum(k**2, axis=-1),
+        m_v=v[..., 1],
+        q_v=np.sum(v**2, axis=-1),
+        m_kv=k[..., 1],
+        m_vk=v[..., 0],
+        q_kv=np.sum(k * v[..., :3], axis=-1),
     )
 
 
@@ -95,19 +107,19 @@ def descend(task: Task, activation: str, start: Float64) -> LocalMinimum:
     """
     start = np.asarray(start, dtype=np.float64)
     require(start.shape in {(7,), (8,)}, "start", "7 or 8 numbers", start.shape)
-
-    def risk(point: Float64) -> float:
-        offset = {"offset": float(point[7])} if len(point) == 8 else {}
-        return float(population.risk(task, activation, overlaps_of(point), **offset))
-
-    found = optimize.minimize(risk, start, method="BFGS", options={"gtol": 1e-8})
-    slope, hessian = _derivatives(risk, found.x)
+    risks = partial(_risks, task, activation)
+    found = optimize.minimize(
+        partial(_value_and_gradient, risks), start, jac=True, options={"gtol": 1e-7}
+    )
+    _, gradient = _value_and_gradient(risks, found.x)
+    eigenvalues = np.linalg.eigvalsh(_hessian(risks, found.x))
+    values = overlaps_of(found.x).values()
     return LocalMinimum(
         risk=float(found.fun),
-        overlaps=overlaps_of(found.x),
+        overlaps=Overlaps(*(float(np.asarray(value)) for value in values)),
         offset=float(found.x[7]) if len(found.x) == 8 else 0.0,
-        slope=float(np.abs(slope).max()),
-        smallest_curvature=float(np.linalg.eigvalsh(hessian)[0]),
+        slope=float(np.abs(gradient).max()),
+        smallest_curvature=float(eigenvalues[0]),
     )
 
 
@@ -157,7 +169,8 @@ def swapped_risk(task: Task, activation: str, angles: Float64) -> Float64:
     """Least risk of heads whose key and value are turned towards each other's teacher.
 
     At the angle φ the key is r (cos φ k* + sin φ v*) and the value is
-    s (cos φ v* + sin φ k*); the risk is least over r, s and, for erf, the offset.
+    s (cos φ v* + sin φ k*); the risk is least over r between e^-3 and e^4, s and, for
+    erf, the offset.
     The product m_k m_v + m_kv m_vk = r s, by which linear attention finds the token,
     does not depend on φ: at 90 degrees key and value have swapped their roles.
 
@@ -171,13 +184,18 @@ def swapped_risk(task: Task, activation: str, angles: Float64) -> Float64:
     -------
     risk at each angle
     """
-    has_offset = activation == "erf"
-    point = np.array([0.0, -0.5]) if has_offset else np.array([0.0])
+    point, bounds = [0.0], [LOG_LENGTHS]
+    if activation == "erf":
+        point, bounds = [0.0, -0.5], [LOG_LENGTHS, (-8.0, 3.0)]
     found = []
     for angle in np.deg2rad(np.asarray(angles, dtype=np.float64)):
-        risk = partial(_turned_risk, task, activation, float(angle))
-        options = {"xatol": 1e-5, "fatol": 1e-9}
-        result = optimize.minimize(risk, point, method="Nelder-Mead", options=options)
+        result = optimize.minimize(
+            partial(_turned_risk, task, activation, float(angle)),
+            point,
+            method="Nelder-Mead",
+            bounds=bounds,
+            options={"xatol": 1e-5, "fatol": 1e-9},
+        )
         point = result.x
         found.append(float(result.fun))
     return np.array(found)
@@ -201,20 +219,31 @@ def _turned_risk(task: Task, activation: str, angle: float, point: Float64) -> f
     return float(middle - (down - up) ** 2 / (8 * (up + down - 2 * middle)))
 
 
-def _derivatives(
-    function: Callable[[Float64], float], point: Float64
-) -> tuple[Float64, Float64]:
+def _risks(task: Task, activation: str, points: Float64) -> Float64:
+    """Risks at many points, (points, 7 or 8)."""
+    if points.shape[1] == 7:
+        return np.asarray(population.risk(task, activation, overlaps_of(points)))
+    values = np.empty(len(points))
+    for offset in np.unique(points[:, 7]):
+        chosen = points[:, 7] == offset
+        heads = overlaps_of(points[chosen])
+        values[chosen] = population.risk(task, activation, heads, offset=float(offset))
+    return values
+
+
+def _value_and_gradient(risks: Risks, point: Float64) -> tuple[float, Float64]:
+    steps = FIRST_STEP * np.eye(len(point))
+    value, *others = risks(np.vstack([point, point + steps, point - steps]))
+    up, down = np.reshape(others, (2, -1))
+    return float(value), (up - down) / (2 * FIRST_STEP)
+
+
+def _hessian(risks: Risks, point: Float64) -> Float64:
+    """Second derivatives: f(+,+) - f(+,-) - f(-,+) + f(-,-), in one call."""
     size = len(point)
-    steps = STEP * np.eye(size)
-    centre = function(point)
-    up = np.array([function(point + step) for step in steps])
-    down = np.array([function(point - step) for step in steps])
-    gradient = (up - down) / (2 * STEP)
-    hessian = np.diag((up - 2 * centre + down) / STEP**2)
-    for i in range(size):
-        for j in range(i):
-            both = function(point + steps[i] + steps[j])
-            neither = function(point - steps[i] - steps[j])
-            mixed = both + neither - up[i] - down[i] - up[j] - down[j] + 2 * centre
-            hessian[i, j] = hessian[j, i] = mixed / (2 * STEP**2)
-    return gradient, hessian
+    steps = SECOND_STEP * np.eye(size)
+    signs = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)])
+    pairs = signs[:, 0, None, None, None] * steps[:, None]
+    pairs = pairs + signs[:, 1, None, None, None] * steps
+    values = risks((point + pairs).reshape(-1, size)).reshape(4, size, size)
+    return np.tensordot(signs.prod(axis=1), values, 1) / (4 * SECOND_STEP**2)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from sharp_attention._checks import check_integer, check_real
+from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import Float64
 from sharp_attention.numerics import gaussian
 
@@ -47,6 +47,8 @@ def softmax_tail(signal: float, length: int, num_terms: int = 2) -> float:
     """
     check_real("signal", signal, above=0)
     check_integer("length", length, at_least=2)
+    check_integer("num_terms", num_terms, at_least=1)
+    require(num_terms <= 2, "num_terms", "1 or 2", num_terms)
     leading = (length - 1) * math.sqrt(math.pi / signal) / 2 * math.exp(-signal / 4)
     return leading * (1 - math.pi**2 / (4 * signal) if num_terms == 2 else 1.0)
 
