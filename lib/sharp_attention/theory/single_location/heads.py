@@ -61,7 +61,9 @@ class Head(NamedTuple):
     @property
     def stray(self) -> float:
         """Standard deviation of the part of a score that chi* does not explain."""
-        return math.sqrt(max(self.q_k - self.m_k**2, 0.0))
+        excess = self.q_k - self.m_k**2
+        is_parallel = excess <= 2 * np.finfo(np.float64).eps * self.q_k
+        return 0.0 if is_parallel else math.sqrt(excess)
 
 
 class ReadOut(NamedTuple):
