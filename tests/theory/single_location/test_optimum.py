@@ -1,0 +1,107 @@
+"""Smallest risks against right values, and whether a head attains them."""
+
+import math
+
+import pytest
+
+from population_reference import CELLS, Cell
+from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR
+from sharp_attention.theory.single_location import (
+    elementwise_optimum,
+    optimum,
+    population,
+)
+
+# The searches of one cell take seconds: the default run does two of them.
+QUICK = {"SpikedSLR-2-3", "SpikedSLR-10-100"}
+CLOSED, SEARCHED = ("softmax", "linear"), ("erf", "softplus")
+
+
+def check(cell: Cell, activation: str) -> None:
+    found = optimum.minimise(cell.task, activation)
+    overlaps, _, right = cell.head(activation)
+    assert abs(found.risk - right) <= 1e-7 * max(right, 1e-12)
+    assert found.attained == cell.is_attained(activation)
+    assert math.isinf(found.overlaps.m_k) == (not found.attained)
+    assert 0 <= found.error < 1e-11
+    if math.isfinite(overlaps.m_k):
+        assert found.overlaps.m_v == pytest.approx(overlaps.m_v, rel=1e-4)
+
+
+@pytest.mark.parametrize("activation", CLOSED)
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_closed_minima(cell, activation):
+    check(cell, activation)
+
+
+@pytest.mark.parametrize("activation", SEARCHED)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(
+            cell, id=str(cell), marks=[] if str(cell) in QUICK else pytest.mark.slow
+        )
+        for cell in CELLS
+    ],
+)
+def test_searched_minima(cell, activation):
+    check(cell, activation)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(
+            cell,
+            id=str(cell),
+            marks=[] if isinstance(cell.task, SpikedSLR) else pytest.mark.slow,
+        )
+        for cell in CELLS
+    ],
+)
+def test_sigmoid_reaches_the_bound_in_the_spiked_task_only(cell):
+    found = optimum.minimise(cell.task, "sigmoid")
+    bound = elementwise_optimum.elementwise_bound(cell.task)
+    assert found.attained
+    if isinstance(cell.task, SpikedSLR):
+        assert found.risk == pytest.approx(bound, rel=1e-10)
+    else:
+        assert bound < found.risk < 1.01 * bound
+
+
+@pytest.mark.parametrize("activation", optimum.ACTIVATIONS)
+def test_the_optimum_is_the_risk_of_its_head(activation):
+    task = SpikedSLR(2.0, {2: 0.5, 4: 0.5}, noise=0.3)
+    found = optimum.minimise(task, activation)
+    assert set(found.parameters) == {optimum.PARAMETERS[activation]} - {None}
+
+    def risk(m_k, m_v):
+        head = Overlaps(m_k, m_k**2, m_v, m_v**2)
+        return population.risk(task, activation, head, **found.parameters)
+
+    m_k, m_v = float(found.overlaps.m_k), float(found.overlaps.m_v)
+    assert risk(m_k, m_v) == pytest.approx(found.risk, abs=10 * found.error)
+    for other in ((1.02 * m_k, m_v), (0.98 * m_k, m_v), (m_k, 1.02 * m_v)):
+        assert risk(*other) > found.risk
+
+
+def test_orderings():
+    """Softmax, then softplus, then erf and linear (figure 2 of the paper)."""
+    task = SpikedSLR(2.0, 3)
+    softmax, softplus, erf, linear = (
+        optimum.minimise(task, name).risk
+        for name in ("softmax", "softplus", "erf", "linear")
+    )
+    assert softmax < softplus < erf < linear
+    assert softmax == population.bayes_risk(task)
+
+
+def test_trivial_tasks():
+    alone = optimum.minimise(MaxSLR(math.inf, 1, noise=0.2), "softmax")
+    assert (alone.risk, alone.attained) == (pytest.approx(0.04), True)
+    assert optimum.minimise(SpikedSLR(0.0, 4), "softplus").risk == pytest.approx(0.75)
+
+
+def test_unknown_activation():
+    with pytest.raises(ValueError, match="activation must be one of"):
+        optimum.minimise(SpikedSLR(1.0, 2), "tanh")
