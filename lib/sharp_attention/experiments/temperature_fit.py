@@ -182,7 +182,7 @@ def collect(results: Sequence[CellResult]) -> dict[str, bytes]:
 
 
 def _weights_file(seed: int) -> Path:
-    folder = places.results_folder("max-retrieval")
+    folder = places.shipped_folder("max-retrieval")
     return folder / "weights" / f"seed-{seed}.safetensors"
 
 
