@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sharp_attention.figures import style
 from sharp_attention.tasks.single_location import Task
-from sharp_attention.theory.single_location import population
+from sharp_attention.theory.single_location import adaptive_heads, population
 from sharp_attention.theory.single_location import size_generalisation as size
 
 __all__ = ["change_table", "draw_changes", "draw_verdicts", "verdict_table"]
@@ -42,7 +42,7 @@ def verdict_table(
         for length in lengths:
             test = size.at_length(task, length)
             plain = size.frozen_risk(head, test)
-            change = size.adaptive_change(
+            change = adaptive_heads.adaptive_change(
                 test,
                 head.sharpness,
                 head.read_out,
@@ -130,7 +130,7 @@ def change_table(
     for sharpness in sharpnesses:
         head = size.train(task, sharpness)
         for length in lengths:
-            change = size.adaptive_change(
+            change = adaptive_heads.adaptive_change(
                 size.at_length(task, length),
                 head.sharpness,
                 head.read_out,

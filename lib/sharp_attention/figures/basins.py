@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
@@ -36,7 +37,7 @@ def swap_profiles(
             {
                 "activation": activation,
                 "angle": angles,
-                "risk": basins.swapped_risk(task, activation, angles),
+                "risk": basins.swapped_risk(task, activation, np.asarray(angles)),
             }
         )
         for activation in activations

@@ -28,6 +28,9 @@ __all__ = [
 
 EDGE = math.sqrt(2.0)
 
+# Dense around the step at 2.
+RATIOS = (*np.arange(0.1, 1.3, 0.3), *np.arange(1.3, 3, 0.1), *np.arange(3, 6.1, 0.5))
+
 
 def _shade(rank: int, count: int) -> tuple[float, float, float]:
     """Blues from light to dark, the longest text the darkest."""
@@ -41,7 +44,7 @@ def _power(exponent: int) -> str:
 
 
 def risk_steps(
-    exponents: Sequence[int], ratios: Sequence[float] = tuple(np.linspace(0.1, 6, 60))
+    exponents: Sequence[int], ratios: Sequence[float] = RATIOS
 ) -> pd.DataFrame:
     """Bayes risk of the spiked task against c = ν / log L.
 
@@ -64,7 +67,7 @@ def risk_steps(
 
 def draw_steps(steps: pd.DataFrame) -> Figure:
     """Draw the table of `risk_steps` with the limit, a step at c = 2."""
-    exponents = sorted(steps["exponent"].unique())
+    exponents = [int(n) for n in sorted(steps["exponent"].unique())]
     with style.use_style():
         figure, axes = plt.subplots()
         for rank, exponent in enumerate(exponents):
@@ -180,7 +183,7 @@ def glass_curves(
 
 def draw_glass(curves: pd.DataFrame) -> Figure:
     """Draw the table of `glass_curves`."""
-    exponents = [n for n in sorted(curves["exponent"].unique()) if n > 0]
+    exponents = [int(n) for n in sorted(curves["exponent"].unique()) if n > 0]
     with style.use_style():
         figure, axes = plt.subplots()
         _draw_lengths(axes, curves, "sharpness", exponents)
@@ -195,26 +198,33 @@ def draw_glass(curves: pd.DataFrame) -> Figure:
     return figure
 
 
-def window_curves(exponents: Sequence[int]) -> pd.DataFrame:
+def window_curves(
+    exponents: Sequence[int], offsets: Sequence[float] = tuple(np.linspace(-3, 3, 25))
+) -> pd.DataFrame:
     """Bayes risk against h = sqrt(ν) - sqrt(2 log L), and the limit Q(h).
+
+    Parameters
+    ----------
+    exponents : n of the lengths 10^n
+    offsets : values of h
 
     Returns
     -------
     table with columns exponent (0 for the limit), h and risk
     """
     rows = []
-    for h in np.linspace(-3, 3, 25):
+    for h in map(float, offsets):
         for exponent in exponents:
-            root = math.sqrt(2 * exponent * math.log(10)) + float(h)
+            root = math.sqrt(2 * exponent * math.log(10)) + h
             task = SpikedSLR(root**2, 10**exponent)
-            rows.append((exponent, float(h), population.bayes_risk(task)))
-        rows.append((0, float(h), float(special.ndtr(-h))))
+            rows.append((exponent, h, population.bayes_risk(task)))
+        rows.append((0, h, float(special.ndtr(-h))))
     return pd.DataFrame(rows, columns=["exponent", "h", "risk"])
 
 
 def draw_window(curves: pd.DataFrame) -> Figure:
     """Draw the table of `window_curves`: the limit as a line, lengths as dots."""
-    exponents = [n for n in sorted(curves["exponent"].unique()) if n > 0]
+    exponents = [int(n) for n in sorted(curves["exponent"].unique()) if n > 0]
     with style.use_style():
         figure, axes = plt.subplots()
         limit = curves[curves["exponent"] == 0]
