@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import command
@@ -85,3 +86,9 @@ def test_a_training_that_is_killed_costs_one_cell(tmp_path: Path) -> None:
     assert full.returncode == 0, full.stderr
     table = "accuracy.csv"
     assert (stopped / table).read_bytes() == (undisturbed / table).read_bytes()
+
+    # A quick look shows what the full run is about.
+    shares = pd.read_csv(stopped / table).eval("correct / num_sets")
+    num_items = pd.read_csv(stopped / table)["num_items"]
+    assert shares[num_items == 16].min() >= 0.95
+    assert shares[num_items == 256].max() < 0.85
