@@ -94,9 +94,9 @@ def _draw_verdict(axes: Axes, rows: pd.DataFrame, label: bool) -> None:
         last = rows.iloc[-1]
         x = float(last["length"])
         places = (
-            ("unchanged", "plain", plain, 8.0),
-            ("adaptive", "adaptive", adaptive, 0.0),
-            ("Bayes", "bayes", bayes, -8.0),
+            ("unchanged", "plain", plain, 13.0),
+            ("adaptive", "adaptive", adaptive, 1.0),
+            ("Bayes", "bayes", bayes, -4.0),
         )
         for text, column, colour, lift in places:
             style.label_line(
@@ -142,22 +142,27 @@ def change_table(
 
 
 def draw_changes(table: pd.DataFrame, bayes_sharpness: float) -> Figure:
-    """Draw the table of `change_table`, one colour a length."""
-    subjects = ("softplus", "linear", "erf")
+    """Draw the table of `change_table`, one line a length."""
+    adaptive = style.COLOURS["adaptive"]
     with style.use_style():
         figure, axes = plt.subplots()
         lengths = sorted(table["length"].unique())
-        for length, subject in zip(lengths, subjects, strict=False):
+        for rank, length in enumerate(lengths, start=1):
             rows = table[table["length"] == length]
-            colour = style.COLOURS[subject]
-            x, y = rows["sharpness"], rows["change"]
-            axes.errorbar(x, y, 2 * rows["error"], fmt="o-", lw=1, color=colour)
-            text = f"L = {length:,}"
-            last = rows.iloc[-1]
+            # The longest text has the strongest colour.
+            axes.errorbar(
+                rows["sharpness"],
+                rows["change"],
+                2 * rows["error"],
+                fmt="o-",
+                lw=1,
+                color=adaptive,
+                alpha=(rank + 1) / (len(lengths) + 1),
+            )
+            end = float(rows["change"].iloc[-1])
             style.label_line(
-                axes, float(last["sharpness"]), float(last["change"]), text, colour,
-                offset=(9, 0),
-            )  # fmt: skip
+                axes, bayes_sharpness, end, f"L = {length:,}", adaptive, offset=(8, 0)
+            )
         colour = style.COLOURS["bayes"]
         axes.axhline(0, color=colour, linewidth=1)
         axes.axvline(bayes_sharpness, color=colour, linestyle="--", linewidth=1.4)
