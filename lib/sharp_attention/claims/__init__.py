@@ -5,6 +5,7 @@ Importing this package enters all statements, a module per subject.
 
 # Keep one line per subject: to add one, write `claims/<subject>.py` and name it here.
 from sharp_attention.claims import (  # noqa: F401
+    activation_order,
     adaptive_limits,
     adaptive_temperature,
     adaptive_weights,
@@ -13,10 +14,14 @@ from sharp_attention.claims import (  # noqa: F401
     entropy_floor,
     entropy_statistics,
     finite_precision,
+    infinite_samples,
     kernels,
     logit_spread,
     optimal_temperature,
+    phase_transition,
+    population_risks,
     sharp_tasks,
+    size_generalisation,
 )
 from sharp_attention.claims.ledger import all_claims
 from sharp_attention.claims.registry import Claim

@@ -36,7 +36,7 @@ def test_phases_is_the_door_to_the_modules_on_many_tokens():
     for module in (
         adaptive_heads, critical_window, decay, max_phases, size_generalisation
     ):  # fmt: skip
-        offered = set(module.__all__) - {"sample_changes"}
+        offered = set(module.__all__)
         assert offered <= set(phases.__all__)
         assert all(getattr(phases, name) is getattr(module, name) for name in offered)
 

@@ -27,6 +27,7 @@ from sharp_attention.theory.single_location.adaptive_heads import (
     Estimate,
     adaptive_change,
     adaptive_log_reach,
+    sample_changes,
 )
 from sharp_attention.theory.single_location.critical_window import (
     corrected_window_risk,
@@ -79,6 +80,7 @@ __all__ = [
     "nearly_hard_risk",
     "phase",
     "retrieval_threshold",
+    "sample_changes",
     "train",
     "window_risk",
 ]
