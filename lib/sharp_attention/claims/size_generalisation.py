@@ -52,7 +52,7 @@ def _frozen_read_out() -> Measurement:
 
 
 def _changes(task: Task, sharpness: float) -> np.ndarray:
-    return phases.sample_changes(task, sharpness, num_samples=2_000)
+    return phases.sample_changes(task, sharpness, num_samples=4_000)
 
 
 @_ours(
@@ -60,7 +60,7 @@ def _changes(task: Task, sharpness: float) -> np.ndarray:
     place="Adaptive temperature, verdict 1",
     statement="Adaptive temperature can only harm a head with k = sqrt(nu) k*, "
     "v = v* in the spiked task, on no text it helps (measured: smallest change of the "
-    "expected loss over 2,000 texts of 64 tokens).",
+    "expected loss over 4,000 texts of 64 tokens).",
     quoted_value=0.0,
     comparison="at least",
     tolerance=ROUNDING,
@@ -74,7 +74,7 @@ def _bayes_tuned_spiked() -> Measurement:
     place="Adaptive temperature, verdict 1",
     statement="Adaptive temperature can only harm a head with k = nu k*, v = v* in "
     "the max task, on no text it helps (measured: smallest change of the expected "
-    "loss over 2,000 texts of 64 tokens).",
+    "loss over 4,000 texts of 64 tokens).",
     quoted_value=0.0,
     comparison="at least",
     tolerance=ROUNDING,
@@ -87,7 +87,7 @@ def _bounded(max_sharpness: float) -> Measurement:
     """Change of a head trained at 16 tokens and tested at 64, with five errors."""
     head = phases.train(SpikedSLR(10.0, 16), max_sharpness)
     mean, error = phases.adaptive_change(
-        _SPIKED, head.sharpness, head.read_out, num_samples=8_000
+        _SPIKED, head.sharpness, head.read_out, num_samples=4_000
     )
     return Measurement(mean, (mean - 5 * error, mean + 5 * error))
 
@@ -122,7 +122,7 @@ def _slightly_soft() -> Measurement:
     place="Adaptive temperature, verdict 3",
     statement="In the max task without doubt adaptive temperature helps every head "
     "with v = v* or changes nothing, on every text (measured: largest change of the "
-    "loss over 2,000 texts of 64 tokens, three sharpnesses).",
+    "loss over 4,000 texts of 64 tokens, three sharpnesses).",
     quoted_value=0.0,
     comparison="at most",
     tolerance=ROUNDING,
