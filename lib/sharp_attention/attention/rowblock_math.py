@@ -72,10 +72,13 @@ def forward_block(
     query: Float[Array, "rows dim"],
     key: Float[Array, "keys dim"],
     value: Float[Array, "keys value_dim"],
-    visible: Bool[Array, "keys rows"] | None,
+    visible: Bool[Array, "last_keys rows"] | None,
     settings: Settings,
 ) -> tuple[Float[Array, "rows value_dim"], RowSums]:
-    """Attend from a block of rows, `query` already multiplied by scale, to all keys."""
+    """Attend from a block of rows, `query` already multiplied by scale, to all keys.
+
+    `visible` covers the last keys only; those before them every row sees.
+    """
     logits = _logits(query, key, visible)
     maximum = jnp.maximum(jnp.max(logits, axis=0), _FLOOR)
     shifted = logits - maximum
@@ -98,7 +101,7 @@ def backward_block(
     gradients: RowGradients,
     key: Float[Array, "keys dim"],
     value: Float[Array, "keys value_dim"],
-    visible: Bool[Array, "keys rows"] | None,
+    visible: Bool[Array, "last_keys rows"] | None,
     settings: Settings,
 ) -> tuple[
     Float[Array, "rows dim"], Float[Array, "keys dim"], Float[Array, "keys value_dim"]
@@ -141,10 +144,13 @@ def _through_statistics(
 def _logits(
     query: Float[Array, "rows dim"],
     key: Float[Array, "keys dim"],
-    visible: Bool[Array, "keys rows"] | None,
+    visible: Bool[Array, "last_keys rows"] | None,
 ) -> Float[Array, "keys rows"]:
     logits = key @ query.T
-    return logits if visible is None else jnp.where(visible, logits, _HIDDEN)
+    if visible is None:
+        return logits
+    first = len(key) - len(visible)
+    return logits.at[first:].set(jnp.where(visible, logits[first:], _HIDDEN))
 
 
 def _safe(normaliser: Float[Array, "rows"]) -> Float[Array, "rows"]:
