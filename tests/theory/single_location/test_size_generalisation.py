@@ -52,8 +52,10 @@ def test_reference(row):
 def test_best_sharpness_of_the_reference(row):
     head, test = trained_and_test(row)
     found = size.best_sharpness(test, head.read_out)
-    # Both searches compare values of a smooth minimum.
-    assert found == pytest.approx(row["beta_opt"], rel=2e-6)
+    # Both searches compare values of a smooth minimum; the file's can be a little off.
+    assert found == pytest.approx(row["beta_opt"], rel=5e-5)
+    best = size.TrainedHead(found, head.read_out, math.nan)
+    assert size.frozen_risk(best, test) < row["risk_beta_opt"] + 1e-12
 
 
 class TestTraining:
@@ -145,7 +147,7 @@ class TestMaxTask:
     @pytest.mark.slow
     def test_the_best_sharpness_is_infinite_only_for_small_read_outs(self):
         assert size.best_sharpness(self.HARD, 1.2) == math.inf
-        assert math.isfinite(size.best_sharpness(self.HARD, 2.5))
+        assert size.best_sharpness(self.HARD, 2.5) < 6
 
     def test_rescaling_with_the_length(self):
         assert size.length_rescaling(16, 16) == 1
