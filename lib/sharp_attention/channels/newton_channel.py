@@ -85,7 +85,8 @@ class NewtonChannel:
         best = jnp.argmin(values, axis=0)
         ends = tuple(row.reshape(num_starts, points) for row in found.position)
         chosen = tuple(jnp.take_along_axis(row, best[None], 0)[0] for row in ends)
-        distance = total(abs(row - one) for row, one in zip(ends, chosen, strict=True))
+        moved = [abs(row - one) for row, one in zip(ends, chosen, strict=True)]
+        distance = jnp.sum(jnp.stack(moved), axis=0)
         is_minimum = found.is_converged.reshape(num_starts, points)
         is_other = is_minimum & (distance > _DISTINCT)
         return Found(chosen, jnp.any(is_other, axis=0))
@@ -147,13 +148,21 @@ class NewtonChannel:
         return np.eye(self.length)
 
     def _starts(self, fields: Fields) -> tuple[Float[Array, "starts points"], ...]:
-        """Start at the fields, at zero, and where one token or none gets the weight."""
+        """Start at the fields, at zero, and where one token or none gets the weight.
+
+        Weights that are not tied by a shift may also have a minimum that differs from
+        the fields in one token alone: start where its logit is zero.
+        """
+        is_tied = self.weight_map.ignores_shifts
         none = np.zeros(self.length), np.full(self.length, -_COMMITMENT)
         one = _COMMITMENT * (2 * np.eye(self.length) - 1)
-        corners = np.vstack([none[: 2 - self.weight_map.ignores_shifts], one])
+        corners = np.vstack([none[: 2 - is_tied], one]) @ self._basis()
+        kept = np.ones((1, corners.shape[1]))
+        if not is_tied:
+            kept = np.vstack([kept, 1 - np.eye(self.length)])
         return tuple(
-            jnp.concatenate([a[None], jnp.broadcast_to(c[:, None], (c.size, a.size))])
-            for a, c in zip(fields.key, (corners @ self._basis()).T, strict=True)
+            jnp.concatenate([jnp.outer(k, a), jnp.outer(c, jnp.ones_like(a))])
+            for a, k, c in zip(fields.key, kept.T, corners.T, strict=True)
         )
 
 
