@@ -85,6 +85,7 @@ MUTATIONS = [
     ("retrieval-order-is-not-the-limit", LEVEL),
     ("retrieval-length-of-training", LEVEL),
     ("retrieval-near-ten-thousand-steps", LEVEL),
+    ("retrieval-nearest-arm", LEVEL),
 ]
 CLAIMS = [claim for claim, _ in MUTATIONS]
 
