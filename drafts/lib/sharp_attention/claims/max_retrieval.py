@@ -198,7 +198,7 @@ def _near_ten_thousand_steps() -> Measurement:
 @_ours(
     "retrieval-nearest-arm",
     statement="A shorter training brings our softmax row to the paper's: the nearest "
-    "of our arms lies within 10 points at all six sizes (measured: largest difference).",
+    "of our arms is within 10 points at all six sizes (measured: largest difference).",
     quoted_value=10.0,
     comparison="at most",
 )
