@@ -4,13 +4,13 @@ A weight depends on its own token only, alpha_l = s(slope-scaled score + offset)
 every average is over one token, or a product of two such averages. Weights are
 normalised to the range (0, 1): 1 + erf(y) = 2 s(y), and the read-out v absorbs the 2.
 
-With psi_l = alpha_l F_l (see `heads`), n = L - 1 further tokens in the spiked task,
+With psi_l = alpha_l F_l (see `heads`), n = L - 1 further tokens in the spiked task::
 
     A = E alpha_e^2 + n E alpha^2,    B = E alpha_e,
     T = h^2 - 2 h E g psi_e + E psi_e^2 + 2 n E psi_e E psi + n E psi^2
         + n (n - 1) (E psi)^2,
 
-slr-population (3.2); in the max task the tokens are i.i.d. and the same holds with
+slr-population (3.2); in the max task the tokens are i.i.d. and the same holds with::
 
     A = L E alpha^2,    T = h^2 - 2 h E g_e psi_e + L E psi^2 + L (L - 1) (E psi)^2.
 

@@ -1,7 +1,7 @@
 """The best element-wise weights: among all functions of one token, and of one family.
 
 For k = m k* an element-wise weight is a function sigma of the teacher's score x of its
-own token. With x_e the score of the token that counts, the risk at the best v is
+own token. With x_e the score of the token that counts, the risk at the best v is::
 
     1 - B^2 / A,    B = E sigma(x_e),
     A = E sigma(x_e)^2 + n E sigma(g)^2   (spiked, n = E L - 1)

@@ -1,14 +1,14 @@
 """Normalised weights in the spiked task: softmax and softplus.
 
 Notation (see `heads` and `crowd`): one relevant token of score slope * (drift + g_e),
-n = L - 1 others of score slope * g. With omega = weight e^{-u},
+n = L - 1 others of score slope * g. With omega = weight e^{-u}::
 
     S[f](u) = E f(g_e) exp(-omega_e),
     N_j[f](u) = E f(g) omega^j exp(-omega),      n N_j are of order one,
 
 everything that is lost when the relevant token does not get all of the weight is an
 integral over u that contains at least one N_j; slope * drift may be arbitrarily large
-without cancellation:
+without cancellation::
 
     1 - B         = int du n S[1] N_1[1] N_0^{n-1},
     E sum (alpha - delta)^2
