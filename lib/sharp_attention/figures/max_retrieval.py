@@ -38,20 +38,18 @@ def draw_accuracy(by_size: pd.DataFrame) -> Figure:
     with style.use_style():
         figure, axes = plt.subplots(figsize=(6.4, 4.4))
         quoted = retrieval_table.QUOTED
-        for rule, colour, offset in (
-            ("softmax", SOFTMAX, -10),
-            ("adaptive", ADAPTIVE, 12),
-        ):
+        for rule, colour in (("softmax", SOFTMAX), ("adaptive", ADAPTIVE)):
             low, high = (
                 by_size[rule] + sign * by_size[f"{rule}_error"] for sign in (-1, 1)
             )
             axes.fill_between(by_size.index, low, high, color=colour, alpha=0.2)
             axes.plot(by_size.index, by_size[rule], "o-", color=colour)
             axes.plot(quoted.index, quoted[rule], "x", color=colour, markersize=7)
-            _label_at(axes, by_size[rule], 2048, rule, colour, offset)
-        y = float(quoted["adaptive"][1024])
+            x, y = by_size.index[-1], float(by_size[rule].iloc[-1])
+            style.label_line(axes, x, y, rule, colour, offset=(8, 2))
+        y = float(quoted["softmax"][256])
         style.label_line(
-            axes, 1024, y, "the paper's", GREY, offset=(-10, -4), align="right"
+            axes, 256, y, "the paper's", GREY, offset=(-10, -4), align="right"
         )
         _size_axis(axes, "accuracy (%)")
         style.message(axes, "Trained at 5 to 16 items, tested far beyond")
@@ -160,7 +158,7 @@ def draw_arms(by_arm: pd.DataFrame) -> Figure:
     quoted = retrieval_table.QUOTED
     with style.use_style():
         figure, (axes, gain) = plt.subplots(2, sharex=True, figsize=(6.4, 6.2))
-        lengths = sorted(by_arm["num_steps"].unique())
+        lengths, ends = sorted(by_arm["num_steps"].unique()), {}
         for place, steps in enumerate(lengths):
             shade = 0.35 + 0.65 * (place + 1) / len(lengths)
             rows = by_arm[by_arm["num_steps"] == steps].sort_values("num_items")
@@ -169,16 +167,12 @@ def draw_arms(by_arm: pd.DataFrame) -> Figure:
                 panel.plot(
                     rows["num_items"], rows[name], "o-", color=colour, alpha=shade
                 )
-            peak = rows.loc[rows["difference"].idxmax()]
-            style.label_line(
-                gain,
-                peak["num_items"],
-                peak["difference"],
-                f"{steps // 1000}k steps",
-                ADAPTIVE,
-                offset=(0, 8),
-                align="center",
-            )
+            ends[f"{steps // 1000}k steps"] = rows.set_index("num_items")["softmax"]
+        for place, (text, line) in enumerate(
+            sorted(ends.items(), key=lambda item: float(item[1][1024]))
+        ):
+            # Lines that lie close together are labelled on both sides.
+            _label_at(axes, line, 1024, text, SOFTMAX, 6 if place else -6)
         axes.plot(quoted.index, quoted["softmax"], "x", color=GREY, markersize=8)
         difference = quoted["adaptive"] - quoted["softmax"]
         gain.plot(quoted.index, difference, "x", color=GREY, markersize=8)
