@@ -1,13 +1,13 @@
 """Normalised weights in the max task: softmax and softplus.
 
 The tokens are i.i.d. standard Gaussian. Averages over the weights alone need the crowd
-of n = L tokens of score slope * g, slope = sqrt(q_k); with omega = weight e^{-w}
+of n = L tokens of score slope * g, slope = sqrt(q_k); with omega = weight e^{-w}::
 
     A = int dw n N_2[1] N_0^{n-1},    N_j[f](w) = E f omega^j exp(-omega),
     E (sum alpha F)^2 = int dw { n N_2[F^2] N_0^{n-1} + n (n-1) N_1[F]^2 N_0^{n-2} }.
 
 Averages that involve the position need a second level, which `selectors` brings: with
-score m_k x + stray g of a token whose teacher's score is x,
+score m_k x + stray g of a token whose teacher's score is x::
 
     B = int du dw chosen(E_g omega exp(-omega)) N^{n-1},
     E g_e sum alpha F = int du dw { chosen(E_g g omega F exp(-omega)) N^{n-1}
@@ -46,6 +46,9 @@ LEVEL_STEP = 0.3
 
 # From this multiple of the inverse panel width on, the sharp selector is exact (1e-11).
 SHARP = 32.0
+
+# Levels are visited by this many, so that what each chunk needs stays in the cache.
+CHUNK = 16
 
 # The sums of `selectors` would overflow for a crowd of more tokens.
 LONGEST = 10**100
@@ -93,6 +96,7 @@ class _TokenAverages(NamedTuple):
 
 
 Selector: TypeAlias = selectors.Direct | selectors.Sharp
+_Chunk: TypeAlias = tuple[Float[Array, " chunk"], Float[Array, " chunk"]]
 
 
 def moments(activation: str, heads: Sequence[Head], refinement: float = 1.0) -> Moments:
@@ -169,26 +173,44 @@ def _prepare(activation: str, head: Head, refinement: float) -> tuple[_Row, _Siz
 
 
 def _integrate(activation: str, row: _Row, sizes: _Sizes) -> Float[Array, "3"]:
-    level, steps = row.levels.nodes(sizes.levels)
-    squares, own = _marginal(activation, row, sizes)
     selector = _selector(row, sizes)
+
+    def on_chunk(levels: _Chunk) -> Float[Array, "4"]:
+        marginal = _marginal(activation, row, levels, sizes)
+        mixed = _kept_and_mixed(activation, row, selector, levels, sizes)
+        return jnp.concatenate([marginal, mixed])
+
+    nodes, steps = row.levels.nodes(sizes.levels)
+    chunks = nodes.reshape(-1, CHUNK), steps.reshape(-1, CHUNK)
+    squares, own, kept, mixed = jnp.sum(jax.lax.map(on_chunk, chunks), axis=0)
+    return jnp.stack([kept, squares, row.h**2 - 2 * row.h * mixed + own])
+
+
+def _kept_and_mixed(
+    activation: str,
+    row: _Row,
+    selector: Selector,
+    levels: _Chunk,
+    sizes: _Sizes,
+) -> Float[Array, "2"]:
+    """Return B and E g_e sum alpha F, summed over some of the levels."""
+    level, steps = levels
     averages = _token_averages(activation, row, level, selector.fields, sizes)
     killed = selector.rivals + selector.beaten(averages.killed)
     spacing = selector.spacing * steps[:, None]
     weight = spacing * survival(killed, row.crowd, row.crowd.one_less)
     kept = jnp.sum(weight * selector.chosen(averages.weight))
     if sizes.stray_fields == 0:
-        return jnp.stack([kept, squares, own])
+        return jnp.stack([kept, jnp.zeros_like(kept)])
     pair_weight = spacing * survival(killed, row.crowd, row.crowd.two_less)
-    mixed = _mixed(row, selector, averages, weight, pair_weight)
-    return jnp.stack([kept, squares, row.h**2 - 2 * row.h * mixed + own])
+    return jnp.stack([kept, _mixed(row, selector, averages, weight, pair_weight)])
 
 
 def _marginal(
-    activation: str, row: _Row, sizes: _Sizes
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    activation: str, row: _Row, levels: _Chunk, sizes: _Sizes
+) -> Float[Array, "2"]:
     """Return A and E (sum alpha F)^2; given the score, F has mean `along` g."""
-    level, steps = row.levels.nodes(sizes.levels)
+    level, steps = levels
     g = jnp.linspace(-windows.REACH, row.highest_field, sizes.marginal_fields)
     log_omega = windows.log_omega(activation, row.slope * g, level[:, None])
     killed, first, second = crowd_sums(
@@ -199,8 +221,8 @@ def _marginal(
     variance = row.lean**2 + row.w**2 - row.along**2
     same = row.along**2 * second[:, 2] + variance * second[:, 0]
     pairs = row.crowd.one_less * (row.along * first[:, 1]) ** 2
-    squares = second[:, 0] * one_less @ steps
-    return squares, (same * one_less + pairs * two_less) @ steps
+    squares = second[:, 0] * one_less
+    return jnp.stack([squares, same * one_less + pairs * two_less]) @ steps
 
 
 def _selector(row: _Row, sizes: _Sizes) -> Selector:
@@ -257,13 +279,6 @@ def _mixed(
     other = selector.beaten(lean * averages.weight + row.w * averages.weight_g)
     pairs = row.crowd.one_less * selector.chosen(averages.tilted) * other
     return jnp.sum(weight * own + pair_weight * pairs)
-
-
-def _omega(
-    activation: str, scores: Float[Array, "..."], level: Float[Array, "..."]
-) -> Float[Array, "..."]:
-    log_omega = windows.log_weight(activation, scores) - level
-    return jnp.exp(jnp.minimum(log_omega, windows.LARGEST_LOG))
 
 
 _INTEGRALS = {name: partial(_integrate, name) for name in ("softmax", "softplus")}
