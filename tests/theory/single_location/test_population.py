@@ -11,8 +11,14 @@ from sharp_attention.theory.single_location import population
 
 # A compilation takes about a second, and each range of levels has its own: the
 # default run takes one of each kind, the slow one all of them.
-QUICK_CELLS = {"MaxSLR-1-5", "MaxSLR-inf-10"}
-QUICK_HEADS = {"MaxSLR-0.5-3"}
+QUICK_CELLS = {
+    *("SpikedSLR-2-2", "SpikedSLR-2-3", "SpikedSLR-2-100", "SpikedSLR-10-100"),
+    *("MaxSLR-1-5", "MaxSLR-inf-10"),
+}
+QUICK_HEADS = {
+    "MaxSLR-0.5-3",
+    *(str(head) for head in HEADS if isinstance(head.task, SpikedSLR)),
+}
 
 
 def mark(rows, quick):
@@ -20,9 +26,7 @@ def mark(rows, quick):
         pytest.param(
             row,
             id=str(row),
-            marks=[]
-            if isinstance(row.task, SpikedSLR) or str(row) in quick
-            else pytest.mark.slow,
+            marks=[] if str(row) in quick else pytest.mark.slow,
         )
         for row in rows
     ]
