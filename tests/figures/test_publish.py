@@ -99,6 +99,14 @@ def test_colours_can_be_read_on_both_pages(subject: str, page: str) -> None:
     assert _contrast(style.COLOURS[subject], page) >= 3.0
 
 
+@pytest.mark.parametrize("count", [1, 3, 6])
+@pytest.mark.parametrize("page", ["#ffffff", "#14181e"])
+def test_shades_can_be_read_and_told_apart(count: int, page: str) -> None:
+    shades = style.shades(count)
+    assert len(set(shades)) == count
+    assert min(_contrast(shade, page) for shade in shades) >= 3.0
+
+
 def test_style_leaves_matplotlib_as_it_was() -> None:
     before = dict(plt.rcParams)
     plt.close(draw())

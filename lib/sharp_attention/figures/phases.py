@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy import special
 
@@ -30,13 +29,6 @@ EDGE = math.sqrt(2.0)
 
 # Dense around the step at 2.
 RATIOS = (*np.arange(0.1, 1.3, 0.3), *np.arange(1.3, 3, 0.1), *np.arange(3, 6.1, 0.5))
-
-
-def _shade(rank: int, count: int) -> tuple[float, float, float]:
-    """Blues from light to dark, the longest text the darkest."""
-    light, dark = np.array([0.42, 0.72, 0.92]), np.array([0.02, 0.36, 0.60])
-    mixed = light + (dark - light) * rank / max(count - 1, 1)
-    return float(mixed[0]), float(mixed[1]), float(mixed[2])
 
 
 def _power(exponent: int) -> str:
@@ -68,18 +60,18 @@ def risk_steps(
 def draw_steps(steps: pd.DataFrame) -> Figure:
     """Draw the table of `risk_steps` with the limit, a step at c = 2."""
     exponents = [int(n) for n in sorted(steps["exponent"].unique())]
+    shades = style.shades(len(exponents))
     with style.use_style():
         figure, axes = plt.subplots()
-        for rank, exponent in enumerate(exponents):
+        for shade, exponent in zip(shades, exponents, strict=True):
             rows = steps[steps["exponent"] == exponent]
-            axes.plot(rows["ratio"], rows["risk"], color=_shade(rank, len(exponents)))
+            axes.plot(rows["ratio"], rows["risk"], color=shade)
         colour = style.COLOURS["bound"]
         axes.plot([0, 2, 2, 6], [1, 1, 0, 0], "--", color=colour, linewidth=1.4)
         style.label_line(axes, 2, 0.97, "limit", colour, offset=(6, 0))
         places = ((3.0, 0.27, "left"), (1.9, 0.12, "right"))
         for rank, (x, y, align) in zip((0, len(exponents) - 1), places, strict=True):
-            shade = to_hex(_shade(rank, len(exponents)))
-            text = _power(exponents[rank])
+            text, shade = _power(exponents[rank]), shades[rank]
             style.label_line(axes, x, y, text, shade, offset=(0, 0), align=align)
         axes.set(xlabel="signal over log length, ν / log L", ylabel="Bayes risk")
         axes.set(xlim=(0, 6), ylim=(-0.02, 1.04))
@@ -232,9 +224,9 @@ def draw_window(curves: pd.DataFrame) -> Figure:
         style.label_line(
             axes, -0.9, 0.816, "Q(h)", style.COLOURS["bound"], offset=(10, 8)
         )
-        for rank, exponent in enumerate(exponents):
+        shades = style.shades(len(exponents))
+        for shade, exponent in zip(shades, exponents, strict=True):
             rows = curves[curves["exponent"] == exponent]
-            shade = _shade(rank, len(exponents))
             label = _power(exponent)
             axes.plot(rows["h"], rows["risk"], "o", color=shade, ms=4, label=label)
         axes.legend(loc="lower left")
@@ -246,8 +238,8 @@ def draw_window(curves: pd.DataFrame) -> Figure:
 def _draw_lengths(
     axes: Axes, curves: pd.DataFrame, along: str, exponents: Sequence[int]
 ) -> None:
-    for rank, exponent in enumerate(exponents):
+    shades = style.shades(len(exponents))
+    for shade, exponent in zip(shades, exponents, strict=True):
         rows = curves[curves["exponent"] == exponent]
-        shade = _shade(rank, len(exponents))
         axes.plot(rows[along], rows["risk"], color=shade, label=_power(exponent))
     axes.legend(loc="upper left")

@@ -143,25 +143,22 @@ def change_table(
 
 def draw_changes(table: pd.DataFrame, bayes_sharpness: float) -> Figure:
     """Draw the table of `change_table`, one line a length."""
-    adaptive = style.COLOURS["adaptive"]
     with style.use_style():
         figure, axes = plt.subplots()
         lengths = sorted(table["length"].unique())
-        for rank, length in enumerate(lengths, start=1):
+        for shade, length in zip(style.shades(len(lengths)), lengths, strict=True):
             rows = table[table["length"] == length]
-            # The longest text has the strongest colour.
             axes.errorbar(
                 rows["sharpness"],
                 rows["change"],
                 2 * rows["error"],
                 fmt="o-",
                 lw=1,
-                color=adaptive,
-                alpha=(rank + 1) / (len(lengths) + 1),
+                color=shade,
             )
             end = float(rows["change"].iloc[-1])
             style.label_line(
-                axes, bayes_sharpness, end, f"L = {length:,}", adaptive, offset=(8, 0)
+                axes, bayes_sharpness, end, f"L = {length:,}", shade, offset=(8, 0)
             )
         colour = style.COLOURS["bayes"]
         axes.axhline(0, color=colour, linewidth=1)

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from sharp_attention._typing import Scalar
 
-__all__ = ["COLOURS", "PAGE_TEXT", "label_line", "message", "use_style"]
+__all__ = ["COLOURS", "PAGE_TEXT", "label_line", "message", "shades", "use_style"]
 
 PAGE_TEXT = "#010203"
 """Stands for the page's text colour; `publish` turns it into ``currentColor``."""
@@ -31,6 +32,8 @@ COLOURS = {
     "bound": "#808080",
 }
 """Colour of each subject; the same in every chapter."""
+
+_RAMP = ("#00897b", "#0a7ec2", "#8f63c9")
 
 _SETTINGS = {
     "figure.figsize": (6.4, 3.8),
@@ -69,6 +72,16 @@ def use_style() -> Iterator[None]:
     """Draw in the book's style inside a ``with`` block; leaves matplotlib as it was."""
     with mpl.rc_context(_SETTINGS):  # type: ignore[arg-type]
         yield
+
+
+def shades(count: int) -> list[str]:
+    """Return colours for lines in an order, as of growing length.
+
+    From green over blue to violet: light to dark would vanish on one of the two pages.
+    """
+    ramp = LinearSegmentedColormap.from_list("order", _RAMP)
+    places = (rank / max(count - 1, 1) for rank in range(count))
+    return [to_hex(ramp(place)) for place in places]
 
 
 def message(axes: Axes, text: str) -> None:
