@@ -10,6 +10,7 @@ import pytest
 from sharp_attention.tasks.single_location import (
     MaxSLR,
     SpikedSLR,
+    check_task,
     draw_teachers,
     sample,
 )
@@ -161,3 +162,9 @@ def test_bad_tasks(make, error, message):
 def test_bad_samples(task, dim, count, teacher, message):
     with pytest.raises(ValueError, match=message):
         sample(jax.random.key(0), task, dim, count, teacher)
+
+
+def test_what_is_no_task_is_named():
+    check_task(SpikedSLR(1.0, 3))
+    with pytest.raises(TypeError, match="task must be a SpikedSLR or a MaxSLR"):
+        check_task(3)

@@ -25,6 +25,7 @@ from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from sharp_attention._checks import check_integer, check_real, require
@@ -37,6 +38,7 @@ __all__ = [
     "Samples",
     "SpikedSLR",
     "Task",
+    "check_task",
     "draw_teachers",
     "measure_overlaps",
     "sample",
@@ -61,6 +63,9 @@ class _SingleLocation:
 
     def __post_init__(self) -> None:
         may_be_infinite = isinstance(self, MaxSLR)
+        for name in ("signal", "noise"):
+            value = getattr(self, name)
+            require(np.ndim(value) == 0, name, "one number", value)
         check_real("signal", self.signal, at_least=0, allow_infinite=may_be_infinite)
         check_real("noise", self.noise, at_least=0)
         _check_lengths(self.lengths)
@@ -295,6 +300,12 @@ def _as_teacher(vector: ArrayLike, dim: int) -> Float[Array, " dim"]:
     require(array.shape == (dim,), "teacher", f"two arrays ({dim},)", array.shape)
     check_real("teacher", array)
     return array
+
+
+def check_task(task: object) -> None:
+    """Raise ``TypeError`` unless `task` is one of the two tasks."""
+    if not isinstance(task, Task):
+        raise TypeError(f"task must be a SpikedSLR or a MaxSLR; received {task!r}")
 
 
 def _check_lengths(lengths: object) -> None:

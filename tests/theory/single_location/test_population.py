@@ -148,8 +148,15 @@ def test_keys_of_infinite_length():
     wrong = 0.5 * math.erfc(math.sqrt(2.0 / 2) / math.sqrt(2))
     assert infinite == pytest.approx(2 * wrong, rel=1e-12)
     assert finite == pytest.approx(infinite, rel=2e-2)
-    with pytest.raises(ValueError, match="m_k must be finite for erf"):
-        population.risk(task, "erf", Overlaps(math.inf, math.inf, 1.0, 1.0))
+    for activation in ("erf", "sigmoid", "linear"):
+        with pytest.raises(ValueError, match="m_k must be finite"):
+            population.risk(task, activation, Overlaps(math.inf, math.inf, 1.0, 1.0))
+
+
+def test_lengths_that_no_float_holds():
+    head = Overlaps(0.9, 1.0, 0.7, 0.8)
+    with pytest.raises(ValueError, match="lengths must be at most 1e300"):
+        population.risk(SpikedSLR(2.0, 10**301), "softmax", head)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from sharp_attention.tasks.single_location import MaxSLR, Overlaps, Task
+from sharp_attention.tasks.single_location import MaxSLR, Overlaps, Task, check_task
 from sharp_attention.theory.single_location import rows, selection, spiked, windows
 from sharp_attention.theory.single_location.crowd import (
     LOG_HUGE,
@@ -45,6 +45,7 @@ def bayes_risk(task: Task) -> float:
     ----------
     task : SpikedSLR or MaxSLR with lengths of any size
     """
+    check_task(task)
     risk = _max_risk if isinstance(task, MaxSLR) else _spiked_risk
     lengths = task.length_probabilities.items()
     excess = math.fsum(p * risk(task.signal, length) for length, p in lengths)

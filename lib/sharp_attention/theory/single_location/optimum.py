@@ -15,7 +15,12 @@ from scipy import optimize
 
 from sharp_attention._checks import check_choice
 from sharp_attention._typing import ArrayLike, Float64
-from sharp_attention.tasks.single_location import Overlaps, SpikedSLR, Task
+from sharp_attention.tasks.single_location import (
+    Overlaps,
+    SpikedSLR,
+    Task,
+    check_task,
+)
 from sharp_attention.theory.single_location import averages, bayes, heads, linear
 from sharp_attention.theory.single_location.elementwise import LARGEST_WEIGHT
 from sharp_attention.theory.single_location.elementwise_optimum import (
@@ -87,6 +92,7 @@ def minimise(task: Task, activation: str) -> PopulationOptimum:
     ValueError
         If the activation is unknown.
     """
+    check_task(task)
     check_choice("activation", activation, ACTIVATIONS)
     if activation == "linear":
         return _linear(task)

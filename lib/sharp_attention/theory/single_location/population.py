@@ -16,9 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharp_attention._checks import check_choice, check_real
+from sharp_attention._checks import check_choice, check_real, require
 from sharp_attention._typing import ArrayLike, Float64
-from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR, Task
+from sharp_attention.tasks.single_location import (
+    MaxSLR,
+    Overlaps,
+    SpikedSLR,
+    Task,
+    check_task,
+)
 from sharp_attention.theory.single_location import averages, bayes, linear
 from sharp_attention.theory.single_location.bayes import bayes_risk
 from sharp_attention.theory.single_location.elementwise import LARGEST_WEIGHT
@@ -45,6 +51,10 @@ __all__ = [
     "risks",
     "weight_moments",
 ]
+
+
+# Doubles hold the number of tokens, times what else it is multiplied by.
+_LONGEST = 10**300
 
 
 class WeightMoments(NamedTuple):
@@ -83,7 +93,8 @@ def risk(
     TypeError
         If the activation does not have that parameter.
     ValueError
-        If the activation is unknown or a parameter is not finite.
+        If the activation is unknown, a parameter or a key is not finite where it has
+        to be, or a length exceeds 1e300.
     """
     values = risks([task], activation, overlaps, **parameters)[0]
     return values if values.ndim else float(values)
@@ -109,6 +120,10 @@ def risks(
         As `risk` does.
     """
     offset = _offset(activation, parameters)
+    for task in tasks:
+        _check(task)
+    if not isinstance(overlaps, Overlaps):
+        raise TypeError(f"overlaps must be an Overlaps; received {overlaps!r}")
     shape = overlaps.shape
     fields = [np.broadcast_to(np.asarray(x), shape) for x in overlaps.values()]
     columns = np.stack([field.ravel() for field in fields])
@@ -162,6 +177,7 @@ def weight_moments(
         As `risk` does, or if q_k < m_k^2.
     """
     offset = _offset(activation, parameters)
+    _check(task)
     slopes = np.asarray(m_k, np.float64)
     squares = slopes**2 if q_k is None else np.asarray(q_k, np.float64)
     Overlaps(slopes, squares, 0.0, 0.0)  # checks them
@@ -172,7 +188,13 @@ def weight_moments(
     return WeightMoments(largest**2 * moments.squares, largest * moments.kept)
 
 
+def _check(task: Task) -> None:
+    check_task(task)
+    require(task.max_length <= _LONGEST, "lengths", "at most 1e300", task.max_length)
+
+
 def _linear_moments(task: Task, m_k: Float64, q_k: Float64) -> tuple[Float64, Float64]:
+    check_real("m_k", m_k)  # the risk has no limit there
     length = task.mean_length
     if isinstance(task, SpikedSLR):
         kept = 1 + math.sqrt(task.signal) * m_k
@@ -192,6 +214,7 @@ def _head_risks(
 
 
 def _linear_risk(head: Head, is_spiked: bool) -> float:
+    check_real("m_k", head.m_k)  # the risk has no limit there
     if is_spiked:
         return linear.risk_in_spiked(head)
     return linear.risk_in_max(head, bayes.mean_score(head.signal, head.length))
@@ -205,5 +228,6 @@ def _offset(activation: str, parameters: dict[str, float]) -> float:
             takes = f"takes {allowed}" if allowed else "has no parameter"
             raise TypeError(f"activation {activation!r} {takes}; received {name!r}")
         check_real(name, value)
+        require(np.ndim(value) == 0, name, "one number", value)
         return float(value)
     return 0.0
