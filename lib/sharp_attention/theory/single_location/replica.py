@@ -10,14 +10,13 @@ sample has one minimum; the status says so where one of the two fails.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sharp_attention._typing import ArrayLike, Float64
+from sharp_attention._typing import ArrayLike
 from sharp_attention.tasks.single_location import Overlaps, Task
 from sharp_attention.theory.single_location.replica_equations import (
     Groups,
@@ -33,68 +32,13 @@ from sharp_attention.theory.single_location.replica_setup import (
     prepare,
     state_start,
 )
-from sharp_attention.theory.single_location.replica_solver import (
-    Observed,
-    Solved,
-    iterate,
-    observe,
+from sharp_attention.theory.single_location.replica_solution import (
+    ReplicaSolution,
+    report,
 )
+from sharp_attention.theory.single_location.replica_solver import iterate, observe
 
 __all__ = ["Init", "ReplicaSolution", "curve", "solve", "solve_batch"]
-
-# Where the replica-symmetric value stops to be trusted.
-_LARGEST_REPLICON, _LARGEST_FRACTION = 1.0, 1e-3
-# A head a thousand times longer than its teacher is on its way to infinity.
-_RUNAWAY = 1e6
-
-
-@dataclass(frozen=True)
-class ReplicaSolution:
-    """Replica-symmetric prediction for the minimiser.
-
-    Attributes
-    ----------
-    test_risk : mean squared error on fresh samples, noise**2 included
-    training_loss : mean squared residual, without 1/2 and without penalty
-    energy : objective divided by the dimension
-    potential : the same from the replica potential; equal at a solution
-    overlaps : of the minimiser, on the manifold
-    variance_k, variance_v : responses V_k and V_v
-    conjugates : (mhat_k, qhat_k, Vhat_k, mhat_v, qhat_v, Vhat_v)
-    replicon : >= 0; the solution is stable below 1
-    multistable_fraction : share of samples whose proximal problem has several minima
-    status : a sentence; begins with "converged" or "not converged"
-    residual : largest change of a coordinate (artanh(m / sqrt(q)), log q, log V) in
-        one undamped step
-    num_steps : evaluations of the equations
-    is_converged : whether the residual is below the tolerance
-    """
-
-    test_risk: float
-    training_loss: float
-    energy: float
-    potential: float
-    overlaps: Overlaps
-    variance_k: float
-    variance_v: float
-    conjugates: Float64
-    replicon: float
-    multistable_fraction: float
-    status: str
-    residual: float
-    num_steps: int
-    is_converged: bool
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether it converged and nothing speaks against replica symmetry."""
-        is_stable = self.replicon <= _LARGEST_REPLICON
-        return (
-            self.is_converged
-            and is_stable
-            and self.multistable_fraction <= _LARGEST_FRACTION
-        )
-
 
 Init: TypeAlias = str | Overlaps | ReplicaSolution
 """A start: "informed", "random", overlaps on the manifold, or a solution near by."""
@@ -255,7 +199,7 @@ def solve_batch(
         both = jax.jit(jax.vmap(one))(_stack(each), groups, starts)
         solved, observed = jax.device_get(both)
     return [
-        _report(*jax.tree.map(lambda x: x[index], (solved, observed)))  # noqa: B023
+        report(*jax.tree.map(lambda x: x[index], (solved, observed)))  # noqa: B023
         for index in range(len(each))
     ]
 
@@ -268,7 +212,7 @@ def _run(
     solved = iterate(problem, groups, start, *limits, channels=channels)
     ends = solved.coordinates, solved.position
     observed = observe(problem, groups, *ends, channels=channels)
-    return _report(*jax.device_get((solved, observed)))
+    return report(*jax.device_get((solved, observed)))
 
 
 def _start(init: Init, problem: Problem) -> State:
@@ -280,42 +224,6 @@ def _start(init: Init, problem: Problem) -> State:
     return state_start(
         (near.m_k, near.q_k, init.variance_k), (near.m_v, near.q_v, init.variance_v)
     )
-
-
-def _report(solved: Solved, observed: Observed) -> ReplicaSolution:
-    m_k, q_k, variance_k, m_v, q_v, variance_v = (float(x) for x in observed.state)
-    return ReplicaSolution(
-        test_risk=float(observed.test_risk),
-        training_loss=float(observed.training_loss),
-        energy=float(observed.energy),
-        potential=float(observed.potential),
-        overlaps=Overlaps(m_k, q_k, m_v, q_v),
-        variance_k=variance_k,
-        variance_v=variance_v,
-        conjugates=np.asarray(observed.conjugate, np.float64),
-        replicon=float(observed.replicon),
-        multistable_fraction=float(solved.multistable_fraction),
-        status=_status(solved, observed),
-        residual=float(solved.residual),
-        num_steps=int(solved.num_steps),
-        is_converged=bool(solved.is_converged),
-    )
-
-
-def _status(solved: Solved, observed: Observed) -> str:
-    """Say in a sentence how it ended and what speaks against the result."""
-    outcome = "converged" if solved.is_converged else "not converged"
-    text = f"{outcome} after {solved.num_steps} steps, residual {solved.residual:.1e}"
-    longest = max(observed.state[1], observed.state[4])
-    if not solved.is_converged and longest > _RUNAWAY:
-        text += f"; the head runs away, its squared length is {longest:.1e}"
-    if observed.replicon > _LARGEST_REPLICON:
-        size = f"replicon {observed.replicon:.2f} > 1"
-        text += f"; warning: replica symmetry is unstable, {size}"
-    share = solved.multistable_fraction
-    if share > _LARGEST_FRACTION:
-        text += f"; warning: {share:.2%} of the samples have several proximal minima"
-    return text
 
 
 def _stack(trees: Sequence[Any]) -> Any:

@@ -53,8 +53,9 @@ def _jacobian_norms(
     length = channel.length
 
     def read_out(place: Float[Array, " fields"]) -> Float[Array, ""]:
-        weights = channel.weights(channel.project(place[:length]))
-        return jnp.stack(weights) @ place[length:]
+        # A channel takes batches: this is one of a single point.
+        weights = channel.weights(channel.project(place[:length, None]))
+        return jnp.concatenate(weights) @ place[length:]
 
     def loss(place: Float[Array, " fields"], target: Float[Array, ""]) -> Array:
         return (target - read_out(place)) ** 2 / 2

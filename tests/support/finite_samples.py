@@ -12,7 +12,7 @@ from sharp_attention.tasks.single_location import MaxSLR, SpikedSLR, Task
 
 __all__ = ["case_id", "distance", "reference", "rows", "task_of"]
 
-_FILE = Path(__file__).parents[1] / "reference" / "finite_samples.json"
+_FILE = Path(__file__).parents[1] / "reference" / "slr-finite-samples.json"
 
 
 @functools.cache
