@@ -84,7 +84,7 @@ MUTATIONS = [
     ("table-1-largest-gain", QUOTED),
     ("retrieval-order-is-not-the-limit", LEVEL),
     ("retrieval-length-of-training", LEVEL),
-    ("retrieval-near-ten-thousand-steps", LEVEL),
+    ("retrieval-near-ten-thousand-steps", QUOTED),
     ("retrieval-nearest-arm", LEVEL),
 ]
 CLAIMS = [claim for claim, _ in MUTATIONS]

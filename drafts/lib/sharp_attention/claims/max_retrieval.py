@@ -188,6 +188,7 @@ def _length_of_training() -> Measurement:
     "points of the paper's at all six sizes (measured: largest difference).",
     quoted_value=10.0,
     comparison="at most",
+    expected="differs",
 )
 def _near_ten_thousand_steps() -> Measurement:
     ours = _by_arm(10_000, 16)["softmax"]
