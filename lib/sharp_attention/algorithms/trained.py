@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -98,7 +98,7 @@ def measure(
 
 def gather(measured: Sequence[Measured]) -> ErmFit:
     """Put the instances side by side and say how they ended."""
-    columns = {
+    columns: dict[str, list[Any]] = {
         name: [getattr(one, name) for one in measured] for name in Measured._fields
     }
     records = columns.pop("overlaps")
@@ -121,7 +121,7 @@ def measure_head(instance: Instance, head: Head) -> Overlaps:
     return measure_overlaps(np.asarray(head.key), np.asarray(head.value), *teachers)
 
 
-def _column(values: list) -> np.ndarray | float:
+def _column(values: list[Any]) -> Any:
     """One number for one instance, an array for several."""
     return values[0] if len(values) == 1 else np.asarray(values)
 

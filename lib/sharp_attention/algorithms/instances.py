@@ -66,7 +66,9 @@ class Instance(NamedTuple):
     @property
     def data(self) -> Data:
         """What the objective reads."""
-        return Data(self.samples.tokens, self.samples.target, self.samples.mask)
+        with jax.enable_x64(True):  # the lengths of double texts are int64
+            mask = self.samples.mask
+        return Data(self.samples.tokens, self.samples.target, mask)
 
 
 def check_problem(
@@ -93,8 +95,16 @@ def check_problem(
     check_real("ridge_v", ridge_v, at_least=0)
     check_real("offset", offset)
     check_choice("dtype", dtype, _DTYPES)
-    numbers = (float(x) for x in (sample_ratio, ridge_k, ridge_v, offset))
-    problem = Problem(task, activation, int(dim), *numbers, dtype)
+    problem = Problem(
+        task=task,
+        activation=activation,
+        dim=int(dim),
+        sample_ratio=float(sample_ratio),
+        ridge_k=float(ridge_k),
+        ridge_v=float(ridge_v),
+        offset=float(offset),
+        dtype=dtype,
+    )
     rule = "large enough for one text, sample_ratio * dim >= 1/2"
     require(problem.num_samples >= 1, "sample_ratio", rule, sample_ratio)
     return problem

@@ -33,6 +33,9 @@ __all__ = ["Descent", "ErmFit", "Progress", "blank_state", "fit"]
 # gradient, and a relative one of 1e-9 on the objective.
 _SLOPE = {"float32": 1e-4, "float64": 1e-7}
 _GAIN = {"float32": 1e-9, "float64": 1e-14}
+# A descent that gains nothing any more has arrived only if its gradient is about as
+# small as it can be in that precision; else its line search has failed.
+_STALLED = 100.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ def fit(
     Returns
     -------
     ErmFit; read its `status`. An instance has converged where the gradient is below
-    `tol` or the objective has stopped to decrease in the precision of the texts.
+    `tol`, or below 100 `tol` and the objective has stopped to decrease in the precision
+    of the texts.
 
     Raises
     ------
@@ -133,7 +137,8 @@ def fit(
     check_integer("batch_size", batch_size, at_least=1)
     rule = "None where the instances need more than one batch"
     require(state is None or num_instances <= batch_size, "state", rule, "a state")
-    limits = Limits(np.float64(tol), np.float64(_GAIN[dtype]))
+    with jax.enable_x64(True):
+        limits = Limits(jnp.asarray(float(tol)), jnp.asarray(_GAIN[dtype]))
     stops = [*range(progress_steps, max_steps, progress_steps), max_steps]
     measured: list[Measured] = []
     for start in range(0, num_instances, batch_size):
@@ -143,7 +148,7 @@ def fit(
         for now in _descend(problem, batch, limits, stops, state):
             if progress is not None:
                 progress(Progress(first, now))
-        measured += _measure(problem, batch, now)
+        measured += _measure(problem, batch, now, _STALLED * tol)
     fitted = gather(measured)
     if throw and not np.all(fitted.is_converged):
         raise RuntimeError(f"empirical risk minimisation: {fitted.status}")
@@ -218,15 +223,13 @@ def _stack(trees: tuple) -> Any:
 
 
 def _measure(
-    problem: Problem, instances: list[Instance], descent: Descent
+    problem: Problem, instances: list[Instance], descent: Descent, largest_slope: float
 ) -> list[Measured]:
-    return [
-        measure(
-            problem,
-            instance,
-            Head(descent.head.key[index], descent.head.value[index]),
-            num_steps=int(descent.num_steps[index]),
-            is_converged=bool(descent.is_done[index]),
-        )
-        for index, instance in enumerate(instances)
-    ]
+    measured = []
+    for index, instance in enumerate(instances):
+        head = Head(descent.head.key[index], descent.head.value[index])
+        num_steps = int(descent.num_steps[index])
+        one = measure(problem, instance, head, num_steps=num_steps, is_converged=False)
+        is_there = bool(descent.is_done[index]) and one.gradient <= largest_slope
+        measured.append(one._replace(is_converged=is_there))
+    return measured

@@ -16,13 +16,20 @@ NOISE = math.sqrt(0.1)
 TASK = SpikedSLR(1.0, 3, NOISE)
 KEY = jax.random.key(0)
 DIM, RATIO = 40, 4.0
+OTHERS = [name for name in objective.ACTIVATIONS if name != "softmax"]
 
 
 def fit(activation="softmax", ridge=1.0, **settings):
     return erm.fit(KEY, TASK, activation, DIM, RATIO, ridge, ridge, **settings)
 
 
-@pytest.mark.parametrize("activation", objective.ACTIVATIONS)
+@pytest.mark.parametrize(
+    "activation",
+    [
+        "softmax",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS),
+    ],
+)
 def test_scipy_finds_the_same_minimum(activation):
     found = fit(activation, dtype="float64")
     problem = instances.check_problem(
@@ -61,18 +68,32 @@ def test_the_gradient_vanishes():
 
 
 def test_a_large_key_ridge_leaves_ridge_regression_on_the_mean_token():
-    found = erm.fit(KEY, TASK, "softmax", DIM, RATIO, 1e8, 0.5, dtype="float64")
+    found = erm.fit(KEY, TASK, "softmax", DIM, RATIO, 1e4, 0.5, dtype="float64")
     problem = instances.check_problem(
-        TASK, "softmax", DIM, RATIO, 1e8, 0.5, 0.0, "float64"
+        TASK, "softmax", DIM, RATIO, 1e4, 0.5, 0.0, "float64"
     )
     samples = instances.draw_instance(KEY, 0, problem, "informed").samples
     mean = np.asarray(samples.tokens).mean(axis=1) / math.sqrt(DIM)
     right = np.linalg.solve(
         mean.T @ mean + 0.5 * np.eye(DIM), mean.T @ np.asarray(samples.target)
     )
-    np.testing.assert_allclose(found.value[0], right, atol=1e-5)
+    # At r_k = 1e4 the key is not quite zero: 1e-3 of the value's entries of order one.
+    assert found.is_converged
+    np.testing.assert_allclose(found.value[0], right, atol=1e-3)
 
 
+def test_a_failed_line_search_is_no_convergence():
+    # From zero, with ridges of 1e8 and 1/2, L-BFGS takes a step that gains nothing.
+    zero = np.zeros(DIM), np.zeros(DIM)
+    found = erm.fit(
+        KEY, TASK, "softmax", DIM, RATIO, 1e8, 0.5, dtype="float64", init=zero
+    )
+    assert found.gradient > 1.0
+    assert not found.is_converged
+    assert found.status.startswith("not converged")
+
+
+@pytest.mark.slow
 def test_single_precision_texts_give_nearly_the_same():
     single, double = fit(), fit(dtype="float64")
     # Texts are drawn anew in each precision: JAX gives other numbers, so compare risks.
@@ -96,6 +117,7 @@ def test_instances_do_not_depend_on_their_number():
     assert len(set(np.round(together.test_risk, 6))) == 3
 
 
+@pytest.mark.slow
 def test_instances_side_by_side_give_the_same():
     one_by_one = fit(num_instances=2)
     together = fit(num_instances=2, batch_size=2)
@@ -153,6 +175,7 @@ def test_too_few_steps_are_reported():
         fit(ridge=0.01, max_steps=2, throw=True)
 
 
+@pytest.mark.slow
 def test_without_ridge_nothing_breaks():
     task = MaxSLR(math.inf, 3)
     found = erm.fit(KEY, task, "softmax", DIM, 0.5, 0.0, 0.0, max_steps=200)
@@ -160,6 +183,7 @@ def test_without_ridge_nothing_breaks():
     assert found.training_loss < 1e-4  # more parameters than samples
 
 
+@pytest.mark.slow
 def test_random_lengths():
     task = SpikedSLR(1.0, {2: 0.5, 4: 0.5}, NOISE)
     found = erm.fit(KEY, task, "softmax", DIM, RATIO, 1.0, 1.0)
