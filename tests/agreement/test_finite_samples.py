@@ -16,7 +16,7 @@ from finite_samples import case_id, rows, task_of
 from sharp_attention.algorithms import erm, gradient_flow
 from sharp_attention.algorithms.fresh_risk import fresh_risk
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR, Task
-from sharp_attention.theory.single_location import population, replica
+from sharp_attention.theory.single_location import bayes, population, replica
 
 NOISE = math.sqrt(0.1)
 LARGEST_REPLICON = 0.8
@@ -172,4 +172,4 @@ def test_the_replica_risk_is_the_population_risk_of_its_overlaps(task):
     found = replica.solve(task, "softmax", 4.0, 1.0, 1.0)
     exact = float(population.risk(task, "softmax", found.overlaps))
     assert found.test_risk == pytest.approx(exact, abs=5e-4)
-    assert found.test_risk > population.bayes_risk(task)
+    assert found.test_risk > bayes.bayes_risk(task)
