@@ -9,6 +9,7 @@ from sharp_attention.claims import (  # noqa: F401
     adaptive_limits,
     adaptive_temperature,
     adaptive_weights,
+    class_vote,
     dispersion,
     dispersion_theorem,
     entropy_floor,
@@ -17,11 +18,13 @@ from sharp_attention.claims import (  # noqa: F401
     infinite_samples,
     kernels,
     logit_spread,
+    max_retrieval,
     optimal_temperature,
     phase_transition,
     population_risks,
     sharp_tasks,
     size_generalisation,
+    temperature_fit,
 )
 from sharp_attention.claims.ledger import all_claims
 from sharp_attention.claims.registry import Claim
