@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import command
@@ -35,6 +37,44 @@ def test_without_dask_the_error_names_the_install_line(
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match=r'pip install "dask\[distributed\]"'):
         executors.on_cluster("tcp://127.0.0.1:1")
+
+
+def test_every_device_is_used_and_every_task_is_done_once() -> None:
+    (device,) = jax.devices("cpu")
+
+    def compute(task: int) -> tuple[int, bool]:
+        return task, jnp.ones(1).devices() == {device}
+
+    results = executors.on_devices([device, device])(compute, range(7))
+    assert sorted(results) == [(task, True) for task in range(7)]
+
+
+def test_an_error_ends_a_run_on_devices_without_new_tasks() -> None:
+    started: list[int] = []
+
+    def compute(task: int) -> int:
+        started.append(task)
+        raise ArithmeticError(task)
+
+    with pytest.raises(ArithmeticError):
+        list(executors.on_devices(jax.devices("cpu"))(compute, range(1000)))
+    assert len(started) < 1000
+
+
+def test_one_device_needs_no_threads() -> None:
+    assert executors.choose("cpu") is executors.in_this_process
+
+
+def test_two_devices_give_the_bytes_of_one(tmp_path: Path) -> None:
+    quick = ("reproduce", "dispersion-sweep", "--quick", "--seeds", "2")
+    flags = {"one": "", "two": "--xla_force_host_platform_device_count=2"}
+    data = {}
+    for name, flag in flags.items():
+        output = ("--device", "cpu", "--output", str(tmp_path / name))
+        done = command.run(*quick, *output, XLA_FLAGS=flag)
+        assert done.returncode == 0, done.stderr
+        data[name] = (tmp_path / name / "dispersion.csv").read_bytes()
+    assert data["one"] == data["two"]
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:

@@ -64,8 +64,7 @@ def reproduce(
         device=found_device,
         output=(output or default).absolute(),
     )
-    here, elsewhere = executors.in_this_process, executors.on_cluster
-    executor = here if scheduler is None else elsewhere(scheduler)
+    executor = executors.choose(found_device, scheduler)
     _announce(plan, resume)
     advice = f"What is finished is kept; go on with: {_resumption(plan, scheduler)}"
     try:

@@ -116,7 +116,9 @@ def _compute(task: _Task) -> tuple[Job, Outcome, float]:
         shutil.rmtree(workspace.folder, ignore_errors=True)
     start = time.perf_counter()
     try:
-        with jax.default_device(jax.devices(job.device)[0]):
+        # Whoever spreads cells over devices has chosen one for this thread.
+        chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+        with jax.default_device(chosen or jax.devices(job.device)[0]):
             outcome = job.experiment.compute(job.parameters, workspace)
     except Exception as error:
         cell = ", ".join(f"{name}={value}" for name, value in job.parameters.items())
