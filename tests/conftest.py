@@ -4,8 +4,10 @@ import os
 
 import pytest
 
+import compiled
+
 # Two noisy cores: XLA must not spin up a thread pool per xdist worker.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+os.environ.setdefault("XLA_FLAGS", compiled.ONE_THREAD)
 os.environ.setdefault("MPLBACKEND", "agg")
 
 
@@ -20,6 +22,16 @@ def pytest_configure(config: pytest.Config) -> None:
     from jaxtyping import install_import_hook
 
     install_import_hook("sharp_attention", "typechecker.check")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    # A chapter's kernel finds what was compiled when the book was built; tests of the
+    # library compile for themselves.
+    for name, value in compiled.settings().items():
+        if name.startswith("JAX_"):
+            os.environ.pop(name, None)
+            if item.path.suffix == ".ipynb":
+                os.environ[name] = value
 
 
 def pytest_collection_modifyitems(

@@ -6,6 +6,7 @@ status does not make: that a page was written at all, and that every page of the
 of contents is there.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
 
+import compiled
 from sharp_book import cache
 
 TOP = Path(__file__).resolve().parents[1]
@@ -72,6 +74,7 @@ def build() -> int:
 def main() -> int:
     """Build, check, say where the book lies; return 0 if all is well."""
     start = time.perf_counter()
+    os.environ.update(compiled.settings() | os.environ)
     execute_chapters()
     status = build()
     lacking = missing_pages(SITE)

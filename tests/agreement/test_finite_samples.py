@@ -82,7 +82,8 @@ def test_theory_predicts_trained_heads(case):
     assert max(found.values()) < 1, found
 
 
-def test_a_small_case_by_default():
+@pytest.mark.slow
+def test_a_small_case():
     task = SpikedSLR(1.0, 2, NOISE)
     found = deviations(Case(task, "softmax", 4.0, 1.0), dim=100, num_instances=8)
     assert max(found.values()) < 1, found

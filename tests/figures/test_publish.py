@@ -45,6 +45,19 @@ def test_identifiers_carry_the_name_so_that_figures_do_not_clash() -> None:
     assert {a or b for a, b in targets} <= set(identifiers)
 
 
+def test_equal_images_do_not_share_an_identifier() -> None:
+    with style.use_style():
+        figure, panels = plt.subplots(1, 2)
+        for axes in panels:
+            axes.imshow([[0.0, 1.0]])
+    svg = publish.publish(
+        figure, DATA, name="twice", caption="Two.", alt=ALT, source=draw
+    ).svg
+    identifiers = re.findall(r'\bid="([^"]+)"', svg)
+    assert svg.count("<image") == 2
+    assert len(identifiers) == len(set(identifiers))
+
+
 def test_nothing_leaks_into_the_page_or_comes_from_elsewhere() -> None:
     html = published().html()
     assert "<style" not in html

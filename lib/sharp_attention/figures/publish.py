@@ -130,7 +130,8 @@ def _svg(figure: Figure, name: str, alt: str) -> str:
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(PAGE_TEXT, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    # Identifiers must be unique in a page with several figures.
+    # Identifiers must be unique: those of images are digests, equal for equal images.
+    text = re.sub(r'(<image\b[^>]*?)\sid="[^"]*"', r"\1", text)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     # matplotlib's style sheet would match the whole page; the root carries it instead.
     text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)

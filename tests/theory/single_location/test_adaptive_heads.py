@@ -30,7 +30,7 @@ def mark(row):
     return pytest.param(row, id=name, marks=[] if is_quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("row", map(mark, ROWS))
+@pytest.mark.parametrize("row", [mark(row) for row in ROWS])
 def test_reference(row):
     kind = SpikedSLR if row["task"] == "spiked" else MaxSLR
     task = kind(number(row["nu"]), row["L_test"])

@@ -67,6 +67,7 @@ class TestValley:
         assert risks[-1] == pytest.approx(limit, rel=1e-3)
         assert limit == pytest.approx(2 / 12)
 
+    @pytest.mark.slow
     def test_ends_where_a_descent_from_outside_ends(self):
         start = np.array([0.1, 1.0, 0.0, 1.0, 0.1, 0.0, 0.0])
         found = basins.descend(TASK, "linear", start)

@@ -44,6 +44,7 @@ def test_few_samples_teach_nothing():
     assert found.test_risk == pytest.approx(1.25, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [SpikedSLR(1.0, 2, NOISE), MaxSLR(math.inf, 2, NOISE)])
 def test_the_replica_solver_tends_to_it(task):
     limit = uniform_attention(2, 4.0, 0.5, NOISE)
