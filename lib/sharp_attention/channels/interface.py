@@ -7,7 +7,7 @@ minimum of
     M = min over (chi, z) of  |chi - a|^2 / (2 V_k) + |z - b|^2 / (2 V_v)
                               + (y - sigma(chi).z)^2 / 2,
 
-with responses V_k, V_v > 0 (shared/theory, equation 1.1). Points lie on the last axis
+with responses V_k, V_v > 0 (our derivation). Points lie on the last axis
 of every array; rows are tokens, or the channel's own coordinates of the logits.
 """
 
