@@ -22,16 +22,23 @@ def pytest_configure(config: pytest.Config) -> None:
     from jaxtyping import install_import_hook
 
     install_import_hook("sharp_attention", "typechecker.check")
+    # A hook of this file would see the tests below this folder, and no chapter.
+    config.pluginmanager.register(CompiledChapters())
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    # A chapter's kernel finds what was compiled when the book was built; tests of the
-    # library compile for themselves.
-    for name, value in compiled.settings().items():
-        if name.startswith("JAX_"):
-            os.environ.pop(name, None)
-            if item.path.suffix == ".ipynb":
-                os.environ[name] = value
+class CompiledChapters:
+    """Lets the kernel of a chapter find what was compiled when the book was built.
+
+    Tests of the library compile for themselves.
+    """
+
+    @staticmethod
+    def pytest_runtest_setup(item: pytest.Item) -> None:
+        for name, value in compiled.settings().items():
+            if name.startswith("JAX_"):
+                os.environ.pop(name, None)
+                if item.path.suffix == ".ipynb":
+                    os.environ[name] = value
 
 
 def pytest_collection_modifyitems(

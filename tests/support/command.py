@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,18 @@ def run(
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:
-    """Start the command and return while it runs; its output is dropped."""
+    """Start the command and return while it runs; its output is dropped.
+
+    It hears an interruption even where the tests run in the background of a shell,
+    which makes its children deaf to it.
+    """
     return subprocess.Popen(
-        command_line(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command_line(*arguments),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=_hear_interruptions if os.name == "posix" else None,
     )
+
+
+def _hear_interruptions() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
