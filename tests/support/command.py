@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,12 +39,13 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
     which makes its children deaf to it.
     """
     return subprocess.Popen(
-        command_line(*arguments),
+        [sys.executable, "-c", _HEARING, *command_line(*arguments)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=_hear_interruptions if os.name == "posix" else None,
     )
 
 
-def _hear_interruptions() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+_HEARING = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
