@@ -13,6 +13,7 @@ from sharp_attention.theory.single_location import replica
 
 NOISE = math.sqrt(0.1)
 SPIKED, MAX = SpikedSLR(1.0, 2, NOISE), MaxSLR(math.inf, 2, NOISE)
+LINEAR = SpikedSLR(2.0, 3, NOISE)
 
 # One random point set leaves an error of its own: softmax at small ridge in the max
 # task is the noisiest, 5e-3 in the test risk over seeds with 2^13 points.
@@ -92,6 +93,24 @@ def test_all_trusted_right_values(row):
         assert distance(found.test_risk, row["test_mse"], 2e-3) < 4
     else:
         assert worst_distance(row, found) < 1
+
+
+# Rows that the file calls unstable or not converged, and stable rows.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "row", [row for row in rows("erm") if row["trust"] != "check"], ids=case_id
+)
+def test_warnings_of_all_rows(row):
+    numbers = row["sample_ratio"], row["ridge_k"], row["ridge_v"]
+    found = replica.solve(
+        task_of(row), row["activation"], *numbers, num_points=2**12, max_steps=60
+    )
+    speaks_against = found.replicon > 1 or found.multistable_fraction > 1e-3
+    assert ("warning" in found.status) == speaks_against
+    if row["trust"] != "high":
+        assert speaks_against
+    elif found.replicon < 0.8 and found.multistable_fraction == 0:
+        assert found.is_trusted
 
 
 def test_quadrature():
@@ -202,7 +221,7 @@ def test_no_warning_where_the_solution_is_stable():
 
 
 def test_an_unstable_linear_solution_is_called_so():
-    found = solved(SpikedSLR(2.0, 3, NOISE), "linear", 2.0, 0.1)
+    found = solved(LINEAR, "linear", 2.0, 0.1)
     assert found.replicon > 1
     assert "replica symmetry is unstable" in found.status
     assert found.multistable_fraction == 0.0
@@ -233,11 +252,34 @@ def test_too_few_steps_are_reported_with_the_residual():
         replica.solve(SPIKED, "softmax", 4.0, 1.0, 1.0, max_steps=2, throw=True)
 
 
-@pytest.mark.parametrize("sample_ratio", [0.3, 4.0])
-def test_without_ridge_there_is_an_answer_or_a_clear_status(sample_ratio):
-    found = solved(MAX, sample_ratio=sample_ratio, ridge=0.0, max_steps=60)
+# Fewer samples than coordinates can be fitted by heads of any length; the linear head
+# may grow in k and shrink in v. The last cases creep by less than 1e-8 in a step.
+@pytest.mark.parametrize(
+    ("task", "activation", "sample_ratio", "ridge_k", "ridge_v"),
+    [
+        (MAX, "softmax", 0.3, 0.0, 0.0),
+        (SPIKED, "softmax", 0.3, 1.0, 0.0),
+        (LINEAR, "linear", 0.3, 0.0, 1.0),
+    ],
+)
+def test_without_ridge_a_head_that_runs_away_is_no_solution(
+    task, activation, sample_ratio, ridge_k, ridge_v
+):
+    found = replica.solve(
+        task, activation, sample_ratio, ridge_k, ridge_v, max_steps=150
+    )
+    assert not found.is_converged
+    assert found.status.startswith("not converged")
+    assert f"residual {found.residual:.1e}; the head runs away" in found.status
     assert np.isfinite([*observed(found).values(), found.energy]).all()
-    assert found.is_converged or found.status.startswith("not converged")
+    assert not math.isnan(found.replicon)
+
+
+def test_one_ridge_is_enough_where_there_are_enough_samples():
+    found = replica.solve(SPIKED, "softmax", 4.0, 1.0, 0.0)
+    assert found.is_trusted
+    nearby = replica.solve(SPIKED, "softmax", 4.0, 1.0, 1e-4)
+    assert found.test_risk == pytest.approx(nearby.test_risk, abs=1e-3)
 
 
 def test_results_are_plain_double_precision_and_do_not_leak():

@@ -12,8 +12,6 @@ __all__ = ["ReplicaSolution", "report"]
 
 # Where the replica-symmetric value stops to be trusted.
 _LARGEST_REPLICON, _LARGEST_FRACTION = 1.0, 1e-3
-# A head a thousand times longer than its teacher is on its way to infinity.
-_RUNAWAY = 1e6
 
 
 @dataclass(frozen=True)
@@ -29,13 +27,14 @@ class ReplicaSolution:
     overlaps : of the minimiser, on the manifold
     variance_k, variance_v : responses V_k and V_v
     conjugates : (mhat_k, qhat_k, Vhat_k, mhat_v, qhat_v, Vhat_v)
-    replicon : >= 0; the solution is stable below 1
+    replicon : >= 0; the solution is stable below 1; infinity where it can't be told
     multistable_fraction : share of samples whose proximal problem has several minima
     status : a sentence; begins with "converged" or "not converged"
     residual : largest change of a coordinate (artanh(m / sqrt(q)), log q, log V) in
         one undamped step
     num_steps : evaluations of the equations
-    is_converged : whether the residual is below the tolerance
+    is_converged : whether the residual is below the tolerance, at a head that does not
+        run away to infinity
     """
 
     test_risk: float
@@ -81,16 +80,21 @@ def report(solved: Solved, observed: Observed) -> ReplicaSolution:
         status=_status(solved, observed),
         residual=float(solved.residual),
         num_steps=int(solved.num_steps),
-        is_converged=bool(solved.is_converged),
+        is_converged=_is_converged(solved, observed),
     )
+
+
+def _is_converged(solved: Solved, observed: Observed) -> bool:
+    """Tell a solution from a head so far out that it hardly moves any more."""
+    return bool(solved.is_converged) and not bool(observed.runs_away)
 
 
 def _status(solved: Solved, observed: Observed) -> str:
     """Say in a sentence how it ended and what speaks against the result."""
-    outcome = "converged" if solved.is_converged else "not converged"
+    outcome = "converged" if _is_converged(solved, observed) else "not converged"
     text = f"{outcome} after {solved.num_steps} steps, residual {solved.residual:.1e}"
-    longest = max(observed.state[1], observed.state[4])
-    if not solved.is_converged and longest > _RUNAWAY:
+    if observed.runs_away:
+        longest = max(observed.state[1], observed.state[4])
         text += f"; the head runs away, its squared length is {longest:.1e}"
     if observed.replicon > _LARGEST_REPLICON:
         size = f"replicon {observed.replicon:.2f} > 1"

@@ -36,6 +36,8 @@ __all__ = ["Observed", "Solved", "iterate", "observe", "refine", "search"]
 
 # Steps between two searches, weight of the old iterate, longest move of a coordinate.
 _ROUND_STEPS, _DAMPING, _MAX_MOVE = 12, 0.3, 2.0
+# Squared length of a head without ridge that is on its way to infinity.
+_ENDLESS = 1e6
 
 
 class Solved(NamedTuple):
@@ -64,6 +66,8 @@ class Observed(NamedTuple):
 
     `energy` is the objective per dimension, from losses and penalties; `potential` is
     its value as the extremum of the replica potential. They agree at a solution.
+    `runs_away` says that no minimiser is as long as the head: the iteration is on its
+    way to infinity, however slowly.
     """
 
     state: State
@@ -73,6 +77,7 @@ class Observed(NamedTuple):
     energy: Float[Array, ""]
     potential: Float[Array, ""]
     replicon: Float[Array, ""]
+    runs_away: Bool[Array, ""]
 
 
 @partial(jax.jit, static_argnames="channels")
@@ -144,7 +149,23 @@ def observe(
         energy=(problem.sample_ratio * training_loss + penalty) / 2,
         potential=potential(state, conjugate, position, *data),
         replicon=replicon(state, position, *data),
+        runs_away=_runs_away(q_k, problem.ridge_k, problem)
+        | _runs_away(q_v, problem.ridge_v, problem),
     )
+
+
+def _runs_away(
+    length: Float[Array, ""], ridge: Float[Array, ""], problem: Problem
+) -> Bool[Array, ""]:
+    """Whether a squared length is beyond that of a minimiser.
+
+    The objective of a minimiser is at most that of the head zero, so its squared length
+    is at most alpha (1 + noise^2) / r. Without a ridge there is no such bound, and what
+    is a thousand times longer than its teacher counts as endless.
+    """
+    unexplained = problem.sample_ratio * (1 + problem.noise_variance)
+    bound = jnp.where(ridge > 0, unexplained / ridge, 0.0)
+    return length > jnp.maximum(bound, _ENDLESS)
 
 
 def search(

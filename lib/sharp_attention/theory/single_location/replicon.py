@@ -33,7 +33,7 @@ def replicon(
     groups: Groups,
     channels: Channels,
 ) -> Float[Array, ""]:
-    """Largest eigenvalue of R, >= 0."""
+    """Largest eigenvalue of R, >= 0; infinity where double precision can't tell it."""
     variances = Variances(state[2], state[5])
     average = jnp.zeros((2, 2))
     for place, points, channel in zip(position, groups, channels, strict=True):
@@ -43,7 +43,8 @@ def replicon(
         average += jnp.einsum("p,pab->ab", points.weight, norms)
     scale = problem.sample_ratio * jnp.stack(variances) ** 2
     (a, b), (c, d) = scale[:, None] * average
-    return (a + d) / 2 + jnp.sqrt((a - d) ** 2 / 4 + b * c)
+    largest = (a + d) / 2 + jnp.sqrt((a - d) ** 2 / 4 + b * c)
+    return jnp.where(jnp.isfinite(largest), largest, jnp.inf)
 
 
 def _jacobian_norms(
