@@ -14,10 +14,12 @@ __all__ = ["find", "names"]
 
 _MODULES = {
     "dispersion-sweep": "dispersion_sweep",
-    "logit-spread": "logit_spread",
+    "finite-samples": "finite_samples",
     "max-retrieval": "max_retrieval",
     "smallest-risks": "smallest_risks",
     "temperature-fit": "temperature_fit",
+    # Last, since it needs the packages of requirements-models.txt.
+    "logit-spread": "logit_spread",
 }
 
 

@@ -1,6 +1,7 @@
 """A Llama-style model from a GGUF file, as llama.cpp and its friends write them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,26 +53,31 @@ def read(path: Path) -> Checkpoint:
         If the file is damaged or holds another kind of model, naming the file.
     """
     gguf = import_reader("gguf")
-    try:
+    with _named(path):
         reader = gguf.GGUFReader(path)
         facts = _facts(reader)
+        tables = {name: _content(reader, f"tokenizer.ggml.{name}") for name in _TABLES}
+    try:
+        settings(facts)
+    except ValueError as error:
+        raise ValueError(f"{path} holds another kind of model: {error}") from error
+    with _named(path):
         arrays = {
             entry.name: _dequantised(gguf, entry, facts) for entry in reader.tensors
         }
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
-        # The reader trips over whatever comes first in a damaged file.
-        raise ValueError(f"{path} is not a whole GGUF file: {error}") from error
-    tables = {name: _content(reader, f"tokenizer.ggml.{name}") for name in _TABLES}
-    require(
-        facts["tokenizer.ggml.model"] == "gpt2",
-        f"tokenizer of {path}",
-        'a byte-level BPE ("gpt2")',
-        facts["tokenizer.ggml.model"],
-    )
     tokenizer = tokens.byte_level_json(
         tables["tokens"], tables["token_type"], tables["merges"]
     )
     return Checkpoint(arrays, facts, tokenizer)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in errors: the reader trips over whatever comes first in it."""
+    try:
+        yield
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
+        raise ValueError(f"{path} is not a whole GGUF file: {error}") from error
 
 
 def settings(facts: Mapping[str, Any]) -> DecoderSettings:
@@ -80,12 +86,16 @@ def settings(facts: Mapping[str, Any]) -> DecoderSettings:
     Raises
     ------
     ValueError
-        If it is not a plain Llama: another architecture, or stretched rotations.
+        If it is not a plain Llama: another architecture, stretched rotations, another
+        tokenizer.
     """
     architecture = facts.get("general.architecture")
     require(architecture == "llama", "architecture", "'llama'", architecture)
     scaling = facts.get("llama.rope.scaling.type", "none")
     require(scaling == "none", "llama.rope.scaling.type", "'none'", scaling)
+    tokenizer = facts.get("tokenizer.ggml.model")
+    rule = "'gpt2', a byte-level BPE"
+    require(tokenizer == "gpt2", "tokenizer.ggml.model", rule, tokenizer)
     for name in _NEEDED:
         require(name in facts, "file", f"one that tells {name}", None)
     return DecoderSettings(
@@ -107,7 +117,6 @@ def _facts(reader: Any) -> dict[str, Any]:
 
 
 def _content(reader: Any, name: str) -> list[Any]:
-    require(name in reader.fields, "file", f"with a field {name!r}", None)
     return list(reader.fields[name].contents())
 
 
