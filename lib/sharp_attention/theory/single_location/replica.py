@@ -10,15 +10,18 @@ sample has one minimum; the status says so where one of the two fails.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int
 
 from sharp_attention._typing import ArrayLike
 from sharp_attention.tasks.single_location import Overlaps, Task
 from sharp_attention.theory.single_location.replica_equations import (
+    Channels,
     Groups,
     Problem,
     State,
@@ -36,7 +39,12 @@ from sharp_attention.theory.single_location.replica_solution import (
     ReplicaSolution,
     report,
 )
-from sharp_attention.theory.single_location.replica_solver import iterate, observe
+from sharp_attention.theory.single_location.replica_solver import (
+    Observed,
+    Solved,
+    iterate,
+    observe,
+)
 
 __all__ = ["Init", "ReplicaSolution", "curve", "solve", "solve_batch"]
 
@@ -190,13 +198,7 @@ def solve_batch(
         starts = jnp.stack([_start(init, problem) for problem in each])
         groups = _stack([settings[int(one)].groups for one in seeds])
         limits = as_limits(max_steps, tol)
-
-        def one(problem: Problem, groups: Groups, start: State) -> tuple:
-            solved = iterate(problem, groups, start, *limits, channels=channels)
-            ends = solved.coordinates, solved.position
-            return solved, observe(problem, groups, *ends, channels=channels)
-
-        both = jax.jit(jax.vmap(one))(_stack(each), groups, starts)
+        both = _run_batch(_stack(each), groups, starts, *limits, channels=channels)
         solved, observed = jax.device_get(both)
     return [
         report(*jax.tree.map(lambda x: x[index], (solved, observed)))  # noqa: B023
@@ -213,6 +215,25 @@ def _run(
     ends = solved.coordinates, solved.position
     observed = observe(problem, groups, *ends, channels=channels)
     return report(*jax.device_get((solved, observed)))
+
+
+@partial(jax.jit, static_argnames="channels")
+def _run_batch(
+    problems: Problem,
+    groups: Groups,
+    starts: Float[Array, "problems 6"],
+    tolerance: Float[Array, ""],
+    max_steps: Int[Array, ""],
+    *,
+    channels: Channels,
+) -> tuple[Solved, Observed]:
+    def one(problem: Problem, groups: Groups, start: State) -> tuple[Solved, Observed]:
+        limits = tolerance, max_steps
+        solved = iterate(problem, groups, start, *limits, channels=channels)
+        ends = solved.coordinates, solved.position
+        return solved, observe(problem, groups, *ends, channels=channels)
+
+    return jax.vmap(one)(problems, groups, starts)
 
 
 def _start(init: Init, problem: Problem) -> State:
