@@ -1,32 +1,29 @@
 """Adaptive-temperature attention on Hopper GPUs: a kernel of ours, then a library's.
 
 A tile of a row does not know the row's entropy, so a GPU has to read the keys twice:
-first for the entropy (`mosaic_kernels`, queries and keys only), then for the output,
-which is plain attention on beta · query and left to cuDNN.
+first for the entropy (`mosaic_statistics`, queries and keys only), then for the output,
+which is plain attention on beta · query and left to cuDNN (`second_pass`).
 The gradient composes in the same way; where it goes through the entropy, dL/dbeta is
 the product of the query with the gradient of beta · query, and our backward kernel
-takes it from there.
+(`mosaic_gradient`) takes it from there.
 
 Lowered for CUDA and run in Mosaic's interpreter by the tests, with cuDNN replaced by
 XLA; not yet run on a GPU, so it has to be asked for by name.
 """
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from sharp_attention.attention import second_pass
 from sharp_attention.attention.interface import (
     Settings,
     Statistics,
     pick_inverse_temperature,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["attend", "obstacle", "row_statistics"]
 
@@ -60,7 +57,7 @@ def attend(
     mask: None,
     settings: Settings,
     *,
-    plain_attention: Callable[..., Array] = _cudnn_attention,
+    plain_attention: second_pass.PlainAttention = _cudnn_attention,
     interpret: Any = None,
 ) -> tuple[Float[Array, "batch queries heads dim"], Statistics | None]:
     """Attend in two passes; see `interface` for the contract.
@@ -72,11 +69,12 @@ def attend(
         entropy, log_normaliser = row_statistics(query, key, settings, interpret)
         beta = pick_inverse_temperature(entropy, settings)
         statistics = Statistics(entropy, beta, log_normaliser)
-        by_query = jnp.swapaxes(beta, 1, 2)[..., None]
-        query = (by_query * query.astype(jnp.float32)).astype(query.dtype)
-    output = plain_attention(
-        query, key, value, scale=settings.scale, is_causal=settings.is_causal
-    )
+    if settings.is_adaptive:
+        output = second_pass.attend(query, key, value, beta, settings, plain_attention)
+    else:
+        output = plain_attention(
+            query, key, value, scale=settings.scale, is_causal=settings.is_causal
+        )
     return output, statistics if settings.return_statistics else None
 
 
@@ -94,11 +92,11 @@ def row_statistics(
 def _row_statistics_forward(
     query: Array, key: Array, settings: Settings, interpret: Any
 ) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
-    kernels = _kernels()
-    problem = kernels.Problem(
-        settings.scale, settings.is_causal, key.shape[1], interpret
-    )
-    padded = kernels.statistics(_pad(query, 1), _pad(key, 1), problem)
+    # Pallas is slow to import and only needed here.
+    from sharp_attention.attention import mosaic_statistics
+
+    problem = _problem(key, settings, interpret)
+    padded = mosaic_statistics.statistics(_pad(query, 1), _pad(key, 1), problem)
     entropy, log_normaliser = (array[..., : query.shape[1]] for array in padded)
     return (entropy, log_normaliser), (query, key, entropy, log_normaliser)
 
@@ -109,20 +107,22 @@ def _row_statistics_backward(
     residuals: tuple[Array, ...],
     gradients: tuple[Array, Array],
 ) -> tuple[Array, Array]:
-    """ē = p (λ̄ − H̄ (log p + H)) times the other side, twice; see `mosaic_kernels`."""
+    """ē = p (λ̄ − H̄ (log p + H)) times the other side, twice; see `mosaic_gradient`."""
+    from sharp_attention.attention import mosaic_gradient
+
     query, key, entropy, log_normaliser = residuals
     of_entropy, of_log_normaliser = gradients
     batch, keys, kv_heads, dim = key.shape
     queries, group = query.shape[1], query.shape[2] // kv_heads
-    kernels = _kernels()
-    problem = kernels.Problem(settings.scale, settings.is_causal, keys, interpret)
     offset = of_log_normaliser - of_entropy * entropy
     per_query = jnp.stack([log_normaliser / jnp.log(2.0), of_entropy, offset], axis=2)
     # Padded queries are harmless: their numbers are 0 and so is what they add.
     wide_query, per_query = _pad(query, 1), _pad(per_query, 3)
     wide_key = jnp.repeat(_pad(key, 1), group, axis=2)
     pull_back = functools.partial(
-        kernels.pull_back, per_query=per_query, problem=problem
+        mosaic_gradient.pull_back,
+        per_query=per_query,
+        problem=_problem(key, settings, interpret),
     )
     of_query = pull_back(wide_query, wide_key, rows_are_queries=True)[:, :queries]
     of_key = pull_back(wide_key, wide_query, rows_are_queries=False)[:, :keys]
@@ -143,8 +143,7 @@ def _pad(array: Array, axis: int) -> Array:
     return jnp.pad(array, widths)
 
 
-def _kernels() -> Any:
-    # Pallas is slow to import and only needed here.
-    from sharp_attention.attention import mosaic_kernels
+def _problem(key: Array, settings: Settings, interpret: Any) -> Any:
+    from sharp_attention.attention.mosaic_tiles import Problem
 
-    return mosaic_kernels
+    return Problem(settings.scale, settings.is_causal, key.shape[1], interpret)
