@@ -11,19 +11,20 @@ the same texts, and so it hides from every comparison between them.
 """
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import ndtri, softmax
-from scipy.stats import qmc
+from scipy.special import softmax
 
-from sharp_attention._checks import check_integer, check_real, require
+from sharp_attention._checks import check_real, require
 from sharp_attention._typing import Float64
 from sharp_attention.algorithms.objective import attention_weights
+from sharp_attention.numerics.sobol import sobol_normals
 from sharp_attention.tasks.single_location import Overlaps, SpikedSLR, Task
 
-__all__ = ["fresh_risk"]
+__all__ = ["fresh_risk", "read_out_risk"]
 
 # Where k and k* are parallel the pair (chi*, chi) has one direction only.
 _RANK_TOLERANCE = 1e-12
@@ -54,18 +55,50 @@ def fresh_risk(
     TypeError, ValueError
         If an argument is out of range, or the overlaps describe several heads.
     """
+
+    def weights(logits: Float64) -> Float64:
+        with jax.enable_x64(True):
+            rows = attention_weights(activation, jnp.asarray(logits.T), None, offset)
+            return np.asarray(rows).T
+
+    return read_out_risk(task, weights, overlaps, num_points=num_points, seed=seed)
+
+
+def read_out_risk(
+    task: Task,
+    weights: Callable[[Float64], Float64],
+    overlaps: Overlaps,
+    *,
+    num_points: int = 2**15,
+    seed: int = 0,
+) -> float:
+    """Mean squared error, noise included, of the prediction sum_l weights_l z_l.
+
+    Parameters
+    ----------
+    weights : maps the logits chi of fresh texts to the weights of their tokens, both
+        (length, points)
+    task, overlaps, num_points, seed : see `fresh_risk`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range, or the overlaps describe several heads.
+    """
     require(overlaps.shape == (), "overlaps", "those of one head", overlaps.shape)
     check_real("overlaps.q_k", overlaps.q_k)
-    check_integer("num_points", num_points, at_least=1)
     risk = task.noise**2
     for length, probability in task.length_probabilities.items():
-        normals = _normals(2 * length, num_points, seed).reshape(2, length, -1)
-        risk += probability * _risk(task, activation, overlaps, offset, normals)
+        normals = sobol_normals(2 * length, num_points, seed).reshape(2, length, -1)
+        risk += probability * _risk(task, weights, overlaps, normals)
     return float(risk)
 
 
 def _risk(
-    task: Task, activation: str, overlaps: Overlaps, offset: float, normals: Float64
+    task: Task,
+    weights_of: Callable[[Float64], Float64],
+    overlaps: Overlaps,
+    normals: Float64,
 ) -> float:
     """Risk at one length; `normals` has shape (2, length, points)."""
     gram = overlaps.gram()
@@ -87,9 +120,7 @@ def _risk(
         share[0] = 1.0
     else:
         share = _shares(scores, task.signal)
-    with jax.enable_x64(True):
-        rows = attention_weights(activation, jnp.asarray(logits.T), None, offset)
-        weights = np.asarray(rows).T
+    weights = weights_of(logits)
     error = target - np.sum(weights * output, axis=0)
     variance = (
         remaining[0, 0]
@@ -120,10 +151,3 @@ def _shares(scores: Float64, signal: float) -> Float64:
     if math.isinf(signal):
         return (scores == scores.max(axis=0)).astype(np.float64)
     return softmax(signal * scores, axis=0)
-
-
-def _normals(dimension: int, num_points: int, seed: int) -> Float64:
-    power = math.ceil(math.log2(num_points))
-    sobol = qmc.Sobol(dimension, scramble=True, rng=seed)
-    uniform = sobol.random_base2(power)[:num_points]
-    return ndtri(np.clip(uniform, 2.0**-53, 1 - 2.0**-53)).T
