@@ -14,7 +14,9 @@ from sharp_attention.claims import (  # noqa: F401
     dispersion_theorem,
     entropy_floor,
     entropy_statistics,
+    figure_3,
     finite_precision,
+    finite_samples,
     infinite_samples,
     kernels,
     logit_spread,
@@ -25,6 +27,7 @@ from sharp_attention.claims import (  # noqa: F401
     sharp_tasks,
     size_generalisation,
     temperature_fit,
+    trained_spreads,
 )
 from sharp_attention.claims.ledger import all_claims
 from sharp_attention.claims.registry import Claim

@@ -181,7 +181,7 @@ def _perplexity_under(model: PretrainedModel, tokens: np.ndarray, rule: str) -> 
 
 def _needles(parameters: Parameters) -> Outcome:
     model = pretrained.load_packaged("smollm2")
-    rows, answers = needles.measure(model, parameters["distractors"])
+    rows, answers = needles.measure(model, parameters["distractors"], needles.LENGTHS)
     files = {"answers.csv": csv_bytes([_short(row) for row in answers])}
     return Outcome([_short(row) for row in rows], files)
 

@@ -49,7 +49,7 @@ _LAST = ("Adams", "Brown", "Cole", "Diaz", "Evans", "Ford", "Gray", "Hill", "Irw
 
 
 def measure(
-    model: PretrainedModel, distractors: str, lengths: Sequence[int] = LENGTHS
+    model: PretrainedModel, distractors: str, lengths: Sequence[int]
 ) -> tuple[list[Row], list[Row]]:
     """Ask for every needle among ever more distractors.
 
