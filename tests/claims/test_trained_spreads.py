@@ -63,6 +63,11 @@ def swap(table: pd.DataFrame) -> None:
     table.iloc[0] = table.iloc[0, ::-1].to_numpy()
 
 
+def one_leader(table: pd.DataFrame) -> None:
+    """Let half of the weight of each head be on one token, whatever the spread."""
+    table["entropy_rest"] = np.log(2) + 0.5 * np.log(table["length"] - 1)
+
+
 def same_weight(table: pd.DataFrame) -> None:
     """Let distractors take nothing away."""
     table["target_weight"] = 0.5
@@ -82,6 +87,7 @@ MUTATIONS = [
     ("encoder-disperses", with_runs("no dilution", no_dilution)),
     ("decoder-hardly-disperses", with_runs("uniform", uniform)),
     ("first-token-takes-a-quarter", with_runs("uniform", uniform)),
+    ("trained-rows-have-gaussian-twins", with_runs("one leader", one_leader)),
     (
         "needle-dilutes-among-rivals",
         with_runs("same weight", same_weight, "needles"),

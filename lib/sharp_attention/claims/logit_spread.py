@@ -178,7 +178,7 @@ def _real_spreads_far_below_floats() -> Measurement:
 
 
 def _declare_gemma(size: str, statistic: str, value: float) -> None:
-    @_section(
+    @functools.partial(_section, chapter="logit-spread")(
         f"gemma-{size}-spread-{statistic}".replace(" ", "-"),
         statement=f"Over all heads of Gemma {size.upper()} the {statistic} of the "
         f"spread is {value}.",
