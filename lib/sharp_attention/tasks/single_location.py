@@ -26,11 +26,17 @@ from typing import TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import ArrayLike
 from sharp_attention.tasks.overlaps import Overlaps, measure_overlaps
+from sharp_attention.tasks.texts import (
+    Samples,
+    draw_max,
+    draw_spiked,
+    draw_teachers,
+)
 
 __all__ = [
     "MaxSLR",
@@ -136,33 +142,6 @@ class MaxSLR(_SingleLocation):
 Task: TypeAlias = SpikedSLR | MaxSLR
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Samples:
-    """A batch of texts with their labels.
-
-    Attributes
-    ----------
-    tokens : (samples, length, dim); 0 beyond the length of a text
-    target : (samples,), with the label noise
-    position : (samples,), of the token that counts, from 0
-    length : (samples,), number of tokens of each text
-    key, value : (dim,), the teachers k* and v*
-    """
-
-    tokens: Float[Array, "samples tokens dim"]
-    target: Float[Array, " samples"]
-    position: Int[Array, " samples"]
-    length: Int[Array, " samples"]
-    key: Float[Array, " dim"]
-    value: Float[Array, " dim"]
-
-    @property
-    def mask(self) -> Bool[Array, "samples tokens"]:
-        """Whether a place holds a token."""
-        return jnp.arange(self.tokens.shape[1]) < self.length[:, None]
-
-
 def sample(
     rng_key: Array,
     task: Task,
@@ -204,95 +183,9 @@ def sample(
     choices = jnp.asarray(list(probabilities))
     weights = jnp.asarray(list(probabilities.values()), key.dtype)
     length = jax.random.choice(length_key, choices, (num_samples,), p=weights)
-    draw = _draw_spiked if isinstance(task, SpikedSLR) else _draw_max
+    draw = draw_spiked if isinstance(task, SpikedSLR) else draw_max
     signal, noise = (jnp.asarray(x, key.dtype) for x in (task.signal, task.noise))
     return draw(text_key, signal, noise, length, key, value, task.max_length)
-
-
-def draw_teachers(rng_key: Array, dim: int) -> tuple[Array, Array]:
-    """Draw k* and v*: uniform directions, orthogonal, of norm sqrt(dim) to rounding.
-
-    Parameters
-    ----------
-    rng_key : JAX random key
-    dim : >= 2
-    """
-    key, value = jax.random.normal(rng_key, (2, dim))
-    key = key / jnp.linalg.norm(key)
-    # Once more: a single projection leaves the rounding of a large overlap behind.
-    for _ in range(2):
-        value = value - key * (key @ value)
-        value = value / jnp.linalg.norm(value)
-    return key * math.sqrt(dim), value * math.sqrt(dim)
-
-
-@jax.jit(static_argnames="num_tokens")
-def _draw_spiked(
-    rng_key: Array,
-    signal: Float[Array, ""],
-    noise: Float[Array, ""],
-    length: Int[Array, " samples"],
-    key: Float[Array, " dim"],
-    value: Float[Array, " dim"],
-    num_tokens: int,
-) -> Samples:
-    token_key, position_key, label_key = jax.random.split(rng_key, 3)
-    tokens = _draw_tokens(token_key, length, key, num_tokens)
-    position = jax.random.randint(position_key, length.shape, 0, length)
-    shift = jnp.sqrt(signal / key.size) * key
-    tokens = tokens.at[jnp.arange(length.size), position].add(shift)
-    return _label(label_key, tokens, position, length, key, value, noise)
-
-
-@jax.jit(static_argnames="num_tokens")
-def _draw_max(
-    rng_key: Array,
-    signal: Float[Array, ""],
-    noise: Float[Array, ""],
-    length: Int[Array, " samples"],
-    key: Float[Array, " dim"],
-    value: Float[Array, " dim"],
-    num_tokens: int,
-) -> Samples:
-    token_key, position_key, label_key = jax.random.split(rng_key, 3)
-    tokens = _draw_tokens(token_key, length, key, num_tokens)
-    scores = tokens @ key / math.sqrt(key.size)
-    # The largest of score + Gumbel / nu is a draw from softmax(nu * score); at
-    # nu = 0 only the Gumbel variable counts.
-    gumbel = jax.random.gumbel(position_key, scores.shape, scores.dtype)
-    finite = jnp.where(jnp.isinf(signal), 1.0, signal)
-    logits = jnp.where(jnp.isinf(signal), scores, finite * scores + gumbel)
-    is_token = jnp.arange(num_tokens) < length[:, None]
-    position = jnp.argmax(jnp.where(is_token, logits, -jnp.inf), axis=-1)
-    return _label(label_key, tokens, position, length, key, value, noise)
-
-
-def _draw_tokens(
-    rng_key: Array,
-    length: Int[Array, " samples"],
-    key: Float[Array, " dim"],
-    num_tokens: int,
-) -> Float[Array, "samples tokens dim"]:
-    shape = (length.size, num_tokens, key.size)
-    tokens = jax.random.normal(rng_key, shape, key.dtype)
-    is_token = jnp.arange(num_tokens) < length[:, None]
-    return jnp.where(is_token[..., None], tokens, 0)
-
-
-def _label(
-    rng_key: Array,
-    tokens: Float[Array, "samples tokens dim"],
-    position: Int[Array, " samples"],
-    length: Int[Array, " samples"],
-    key: Float[Array, " dim"],
-    value: Float[Array, " dim"],
-    noise: Float[Array, ""],
-) -> Samples:
-    chosen = jnp.take_along_axis(tokens, position[:, None, None], axis=1)[:, 0]
-    error = noise * jax.random.normal(rng_key, position.shape, value.dtype)
-    target = chosen @ value / math.sqrt(value.size) + error
-    position, length = position.astype(int), length.astype(int)
-    return Samples(tokens, target, position, length, key, value)
 
 
 def _as_teacher(vector: ArrayLike, dim: int) -> Float[Array, " dim"]:
