@@ -1,4 +1,4 @@
-"""Check and time the GPU path of attention: ``python3 tools/gpu_check.py [OUT.json]``.
+"""Check and time what a GPU is for: ``python3 tools/gpu_check.py [OUT.json]``.
 
 For one machine with a Hopper GPU, Python 3.12 and JAX 0.11, without network, without
 installing anything and within nine minutes.
@@ -7,7 +7,9 @@ that fails is a result, too.
 
 1. versions, and whether cuDNN's attention works at all
 2. statistics kernel, its gradient and the composed path against float64
-3. times, interleaved, with cuDNN's plain attention as baseline and an A/A ratio
+3. replica equations, a curve as one batch, a batch of trained heads
+   (``gpu_finite_samples.py``)
+4. times, interleaved, with cuDNN's plain attention as baseline and an A/A ratio
 """
 
 import functools
@@ -25,6 +27,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import backend
+
+import gpu_finite_samples
 
 SECONDS = 520  # nothing new is started after this
 START = time.perf_counter()
@@ -47,7 +51,7 @@ def import_library():
     except ImportError:
         stub = ModuleType("jaxtyping")
         stub.Array = jax.Array
-        for name in ("Bool", "Float", "Int"):
+        for name in ("Bool", "Float", "Float64", "Int"):
             setattr(stub, name, _AnyShape())
         sys.modules["jaxtyping"] = stub
     from sharp_attention.attention import dense, mosaic_gpu, rowblock
@@ -228,6 +232,7 @@ def steps():
         for is_causal in (False, True):
             name = f"gradients, dim {dim}, causal {is_causal}"
             yield name, functools.partial(gradients, dim, 1024, is_causal)
+    yield from gpu_finite_samples.steps()
     for length in (4096, 16384, 1024):
         for dim in (128, 64):
             for is_causal in (False, True):
