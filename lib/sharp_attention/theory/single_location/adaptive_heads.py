@@ -12,6 +12,7 @@ Bayes-tuned head, this is E sum (alpha' - p)^2: no text on which adapting helps.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -28,6 +29,8 @@ from sharp_attention.tasks.single_location import MaxSLR, Task
 __all__ = ["Estimate", "adaptive_change", "adaptive_log_reach", "sample_changes"]
 
 Number: TypeAlias = float | Float[Array, ""]
+# Scores of the tokens of some texts, and the posterior of the token that counts.
+Texts: TypeAlias = tuple[Float[Array, "rows tokens"], Float[Array, "rows tokens"]]
 
 # Scores drawn at once; 2**21 in single precision are 8 MiB.
 BATCH = 2**21
@@ -100,9 +103,11 @@ def sample_changes(
     length = task.max_length
     rows = max(1, min(BATCH // length, num_samples))
     keys = jax.random.split(jax.random.key(rng_seed), -(-num_samples // rows))
-    draw = _max_changes if isinstance(task, MaxSLR) else _spiked_changes
+    draw = _draw_max if isinstance(task, MaxSLR) else _draw_spiked
     batches = [
-        np.asarray(draw(key, task.signal, sharpness, read_out, rows, length))
+        np.asarray(
+            _changes(key, task.signal, sharpness, read_out, draw, (rows, length))
+        )
         for key in keys
     ]
     return np.concatenate(batches).astype(np.float64)
@@ -122,47 +127,33 @@ def adaptive_log_reach(sharpness: float) -> float:
     return temperature.active_domain()[1] + sharpness**2 / 2
 
 
-@partial(jax.jit, static_argnames=("rows", "length"))
-def _spiked_changes(
-    key: Array,
-    signal: Number,
-    sharpness: Number,
-    read_out: Number,
-    rows: int,
-    length: int,
-) -> Float[Array, " rows"]:
-    scores = jax.random.normal(key, (rows, length))
-    # All positions are alike: the needle is put first.
-    scores = scores.at[:, 0].add(jnp.sqrt(signal))
-    posterior = jax.nn.softmax(jnp.sqrt(signal) * scores, axis=-1)
-    return _changes(scores, posterior, sharpness, read_out)
-
-
-@partial(jax.jit, static_argnames=("rows", "length"))
-def _max_changes(
-    key: Array,
-    signal: Number,
-    sharpness: Number,
-    read_out: Number,
-    rows: int,
-    length: int,
-) -> Float[Array, " rows"]:
-    scores = jax.random.normal(key, (rows, length))
-    certain = jax.nn.one_hot(jnp.argmax(scores, axis=-1), length)
-    finite = jnp.where(jnp.isinf(signal), 1.0, signal)
-    doubtful = jax.nn.softmax(finite * scores, axis=-1)
-    posterior = jnp.where(jnp.isinf(signal), certain, doubtful)
-    return _changes(scores, posterior, sharpness, read_out)
-
-
+@partial(jax.jit, static_argnames=("draw", "shape"))
 def _changes(
-    scores: Float[Array, "rows tokens"],
-    posterior: Float[Array, "rows tokens"],
+    key: Array,
+    signal: Number,
     sharpness: Number,
     read_out: Number,
+    draw: Callable[..., Texts],
+    shape: tuple[int, int],
 ) -> Float[Array, " rows"]:
+    scores, posterior = draw(key, signal, shape)
     plain = jax.nn.softmax(sharpness * scores, axis=-1)
     adaptive = temperature.adaptive_softmax(sharpness * scores)
     squares = jnp.sum((adaptive - plain) * (adaptive + plain), axis=-1)
     aligned = jnp.sum(posterior * (adaptive - plain), axis=-1)
     return read_out**2 * squares - 2 * read_out * aligned
+
+
+def _draw_spiked(key: Array, signal: Number, shape: tuple[int, int]) -> Texts:
+    scores = jax.random.normal(key, shape)
+    # All positions are alike: the needle is put first.
+    scores = scores.at[:, 0].add(jnp.sqrt(signal))
+    return scores, jax.nn.softmax(jnp.sqrt(signal) * scores, axis=-1)
+
+
+def _draw_max(key: Array, signal: Number, shape: tuple[int, int]) -> Texts:
+    scores = jax.random.normal(key, shape)
+    certain = jax.nn.one_hot(jnp.argmax(scores, axis=-1), shape[1])
+    finite = jnp.where(jnp.isinf(signal), 1.0, signal)
+    doubtful = jax.nn.softmax(finite * scores, axis=-1)
+    return scores, jnp.where(jnp.isinf(signal), certain, doubtful)
