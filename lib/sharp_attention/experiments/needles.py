@@ -61,11 +61,12 @@ def measure(
 
     Returns
     -------
-    rows : for each length, layer and head: `chosen_by`, the weight of the answer's
-        first digit averaged over the needles that choose heads, and averaged over the
-        others that weight, its logit minus the row's largest, the largest weight, the
-        entropy (nats) and the spread
-    answers : for each length and needle the model's probability of the right digit
+    rows : for each length, layer and head
+        `chosen_by`, the weight of the answer's first digit averaged over the needles
+        that choose heads, and averaged over the others that weight, its logit minus
+        the row's largest, the largest weight, the entropy (nats) and the spread
+    answers : for each length and needle
+        the model's probability of the right digit
 
     Raises
     ------

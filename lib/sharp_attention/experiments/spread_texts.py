@@ -1,13 +1,13 @@
 """The texts that real models read in the experiment on the spread of logits.
 
-=========  =======================================================================
+===========  =====================================================================
 ``prose``    prose of this book, without its formulas
 ``genesis``  Genesis in the King James version (1611, public domain), from Debian's
              package bible-kjv-text
 ``licence``  the GNU General Public License 3, from Debian's common-licenses
 ``prompts``  lists to sort or search, in the form of CLRS-Text, made by `prompts`
-``code``     two modules of this library: about 4,000 tokens of Python
-=========  =======================================================================
+``code``     two modules of this library: about 4,900 tokens of Python
+===========  =====================================================================
 """
 
 from importlib import resources
