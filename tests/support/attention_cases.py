@@ -10,6 +10,7 @@ from sharp_attention.attention import dense
 from sharp_attention.attention.interface import Settings
 
 __all__ = [
+    "LONG_ROW_KINDS",
     "ROW_KINDS",
     "Inputs",
     "draw",
@@ -128,18 +129,24 @@ def _row_kinds():
 ROW_KINDS = _row_kinds()
 """Rows of logits, each hard in its own way; −inf is a hidden key."""
 
+LONG_ROW_KINDS = {
+    "uniform 1e5": np.zeros(100_000),
+    "wide, beyond the domain": 2 * np.random.default_rng(0).standard_normal(8192),
+}
 
-def row_inputs(num_keys=4096):
-    """The rows of `ROW_KINDS` as a batch of single queries; the keys are the logits."""
-    logits = np.full((len(ROW_KINDS), num_keys), -np.inf)
-    for row, kind in zip(logits, ROW_KINDS.values(), strict=True):
+
+def row_inputs(kinds=ROW_KINDS):
+    """Rows of logits as a batch of single queries; the keys are the logits."""
+    num_keys = max(kind.size for kind in kinds.values())
+    logits = np.full((len(kinds), num_keys), -np.inf)
+    for row, kind in zip(logits, kinds.values(), strict=True):
         row[: kind.size] = kind
     rng = np.random.default_rng(1)
     visible = np.isfinite(logits)
     key = np.where(visible, logits, 0.0).astype(np.float32)
-    shape = (len(ROW_KINDS), num_keys, 1, DIM)
+    shape = (len(kinds), num_keys, 1, DIM)
     return Inputs(
-        query=np.ones((len(ROW_KINDS), 1, 1, 1), np.float32),
+        query=np.ones((len(kinds), 1, 1, 1), np.float32),
         key=key[:, :, None, None],
         value=rng.standard_normal(shape).astype(np.float32),
         mask=visible[:, None, None, :],
