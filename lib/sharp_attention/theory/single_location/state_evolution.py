@@ -247,7 +247,7 @@ def _iterate(
 
 
 def _branch(
-    task: Task, found: fixed_point.FixedPoint, sharpness: Scalar, entropies: Float64
+    task: Task, found: fixed_point.FixedPoint, sharpness: Float64, entropies: Float64
 ) -> Branch:
     q_k, q_v = (float(q) for q in -np.expm1(-found.value))
     is_converged = bool(found.is_converged)
