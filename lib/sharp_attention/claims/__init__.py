@@ -9,6 +9,7 @@ from sharp_attention.claims import (  # noqa: F401
     adaptive_limits,
     adaptive_temperature,
     adaptive_weights,
+    bayes_optimal,
     class_vote,
     dispersion,
     dispersion_theorem,
