@@ -14,13 +14,8 @@ with queries times 1 no row has from a length of 1024 on, which is asserted as w
 """
 
 import argparse
-import csv
-import hashlib
-import importlib.metadata
-import io
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -30,11 +25,11 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from artefact import device, pin, ship, versions
 
 from sharp_attention.attention import attend
 
 DIM = 64
-CORE = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def main():
     times = [row for case in cases for row in measure(case, peer)]
     record = {
         "device": device(),
-        "versions": versions(peer),
+        "versions": versions(**({"torch": peer.version} if peer else {})),
         "beta_above_1": shares(4096 if options.full else 1024),
         "memory": memory(),
         "times": times,
@@ -102,7 +97,8 @@ def main():
     record["seconds"] = round(time.perf_counter() - start, 1)
     print(table(record))
     if options.output:
-        ship(record, Path(options.output), options.full)
+        tables, options_given = ("times", "ratios"), " --full" * options.full
+        ship(record, Path(options.output), __file__, tables, options_given)
     return 0 if not failures(record) else 1
 
 
@@ -112,14 +108,6 @@ def parse():
     parser.add_argument("--torch", default=os.environ.get("TORCH_PYTHON"))
     parser.add_argument("--output")
     return parser.parse_args()
-
-
-def pin():
-    """Stay on one core; to be called before JAX is used and starts its threads."""
-    if CORE is not None:
-        os.sched_setaffinity(0, {CORE})
-    flags = os.environ.get("XLA_FLAGS", "")
-    os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false"
 
 
 def measure(case, peer):
@@ -305,55 +293,6 @@ def table(record):
         )
     lines += [f"{name}: {size:.1f} MiB" for name, size in record["memory"].items()]
     return "\n".join(lines)
-
-
-def device():
-    names = [
-        line.split(":", 1)[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    return f"{names[0] if names else platform.processor()}, one core"
-
-
-def versions(peer):
-    found = {"python": platform.python_version()}
-    for package in ("sharp-attention", "jax", "jaxlib", "numpy"):
-        found[package] = importlib.metadata.version(package)
-    return found | ({"torch": peer.version} if peer else {})
-
-
-def ship(record, folder, is_full):
-    """Write what was measured as an artefact: two tables, all of it, a manifest."""
-    folder.mkdir(parents=True, exist_ok=True)
-    contents = {
-        "times.csv": csv_text(record["times"]),
-        "ratios.csv": csv_text(record["ratios"]),
-        "benchmark.json": json.dumps(record, indent=1) + "\n",
-    }
-    for name, text in contents.items():
-        (folder / name).write_bytes(text.encode())
-    script = Path(__file__).relative_to(Path(__file__).parents[2])
-    manifest = {
-        "command": f"python {script}{' --full' * is_full} --output {folder}",
-        "seeds": [0],
-        "versions": record["versions"],
-        "device": record["device"],
-        "seconds": record["seconds"],
-        "files": {
-            name: {"sha256": hashlib.sha256(text.encode()).hexdigest()}
-            for name, text in contents.items()
-        },
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
-
-
-def csv_text(rows):
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
 
 
 if __name__ == "__main__":

@@ -22,8 +22,6 @@ The artefact (`--output`) holds
 """
 
 import argparse
-import hashlib
-import json
 import math
 import sys
 import time
@@ -33,7 +31,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from attention import csv_text, device, pin, versions
+from artefact import device, pin, ship, versions
 
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR
 from sharp_attention.theory.single_location import averages, bayes, population
@@ -61,14 +59,14 @@ def main():
     start = time.perf_counter()
     record = {
         "device": device(),
-        "versions": versions(None),
+        "versions": versions(),
         "costs": [cost(task, gate) for task, gate in CASES],
         "times": times(),
     }
     record["seconds"] = round(time.perf_counter() - start, 1)
     print(table(record))
     if options.output:
-        ship(record, Path(options.output))
+        ship(record, Path(options.output), __file__, ("costs", "times"))
     return 1 if failures(record) else 0
 
 
@@ -206,31 +204,6 @@ def table(record):
         for row in record["times"]
     ]
     return "\n".join(lines)
-
-
-def ship(record, folder):
-    """Write what was measured as an artefact: two tables, all of it, a manifest."""
-    folder.mkdir(parents=True, exist_ok=True)
-    contents = {
-        "costs.csv": csv_text(record["costs"]),
-        "times.csv": csv_text(record["times"]),
-        "benchmark.json": json.dumps(record, indent=1) + "\n",
-    }
-    for name, text in contents.items():
-        (folder / name).write_bytes(text.encode())
-    script = Path(__file__).relative_to(Path(__file__).parents[2])
-    manifest = {
-        "command": f"python {script} --output {folder}",
-        "seeds": [0],
-        "versions": record["versions"],
-        "device": record["device"],
-        "seconds": record["seconds"],
-        "files": {
-            name: {"sha256": hashlib.sha256(text.encode()).hexdigest()}
-            for name, text in contents.items()
-        },
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
 if __name__ == "__main__":

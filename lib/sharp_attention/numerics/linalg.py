@@ -72,15 +72,18 @@ def factorise(matrix: Lower, floor: Float[Array, ""] | float) -> Factors:
     """
     lower: list[Rows] = []
     pivots: list[Float[Array, " points"]] = []
+    # Divisions are the dearest: one for each pivot.
+    inverses: list[Float[Array, " points"]] = []
     for i, row in enumerate(matrix):
         scaled: list[Float[Array, " points"]] = []
         for j in range(i):
             above = sum(scaled[k] * lower[j][k] for k in range(j))
             scaled.append(row[j] - above)
-        entries = tuple(scaled[j] / pivots[j] for j in range(i))
+        entries = tuple(scaled[j] * inverses[j] for j in range(i))
         pivot = row[i] - sum(scaled[j] * entries[j] for j in range(i))
         lifted = jnp.maximum(jnp.abs(pivot), floor)
         pivots.append(jnp.where(pivot > floor, pivot, lifted))
+        inverses.append(1 / pivots[i])
         lower.append(entries)
     return Factors(tuple(lower), tuple(pivots))
 
@@ -98,7 +101,8 @@ def solve_factored(factors: Factors, right: Sequence[Float[Array, " points"]]) -
     solution: list[Float[Array, " points"]] = []
     for i in range(size):
         solution.append(right[i] - sum(lower[i][j] * solution[j] for j in range(i)))
-    solution = [solution[i] / pivots[i] for i in range(size)]
+    # Compiled together with `factorise`, these are the inverses that it has found.
+    solution = [solution[i] * (1 / pivots[i]) for i in range(size)]
     for i in reversed(range(size)):
         below = sum(lower[j][i] * solution[j] for j in range(i + 1, size))
         solution[i] = solution[i] - below
