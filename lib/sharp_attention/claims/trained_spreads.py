@@ -26,8 +26,9 @@ def _over_heads(model: str, length: int, column: str) -> float:
 
 
 def _slopes(model: str) -> dict[str, list[float]]:
-    slopes = spread_table.slopes(spread_table.heads()).loc[model]
-    return {str(name): list(map(float, slopes[name])) for name in slopes}
+    slopes = spread_table.slopes(spread_table.heads()).reset_index()
+    rows = slopes[slopes["model"] == model]
+    return {n: list(map(float, rows[n])) for n in ("spread", "max_weight")}
 
 
 @_ours(

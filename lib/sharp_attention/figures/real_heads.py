@@ -155,12 +155,12 @@ def measured_ranges(heads: pd.DataFrame) -> pd.DataFrame:
         code = heads[(heads["model"] == model) & (heads["text"] == "code")]
         longest = int(code["length"].max())
         for aggregation in ("spread_all", "spread_matrix"):
-            found = spread_table.aggregations(heads, model, longest).loc[aggregation]
+            table = spread_table.aggregations(heads, model, longest)
             words = "rows" if aggregation == "spread_all" else "whole matrix"
             name = f"{label.split(' (')[0]}, {longest:,} tokens, {words}"
-            rows.append(_range(name, "measured", found))
-    for name, quoted in spread_table.QUOTED.iterrows():
-        rows.append(_range(f"{name}, as quoted", "quoted", quoted))
+            rows.append(_range(name, "measured", table.T[aggregation]))
+    for gemma, quoted in spread_table.QUOTED.iterrows():
+        rows.append(_range(f"{gemma}, as quoted", "quoted", quoted))
     formats: tuple[finite_precision.Format, ...] = ("float16", "bfloat16", "float32")
     for number_format in formats:
         gap = -finite_precision.vanishing_logit(number_format)
