@@ -84,7 +84,13 @@ def leave_out(
     heads = np.reshape(rows, (num_texts, 2, dim))
     fields = np.einsum("tld,thd->htl", tokens, heads)
     after = np.einsum("tld,hd->htl", tokens, full.reshape(2, dim))
-    return LeftOut(*fields, *after, np.asarray(data.target[:num_texts]))
+    return LeftOut(
+        key_without=fields[0],
+        value_without=fields[1],
+        key_with=after[0],
+        value_with=after[1],
+        target=np.asarray(data.target[:num_texts]),
+    )
 
 
 def _without(data: Data, text: int) -> Data:

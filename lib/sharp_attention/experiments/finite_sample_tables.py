@@ -58,11 +58,11 @@ def dots(simulation: pd.DataFrame) -> pd.DataFrame:
             "predicted_training_loss",
         ]
     ].mean()
-    count = groups.size()
-    error = groups["test_risk"].std(ddof=1) / np.sqrt(count)
-    trusted = groups["is_trusted"].all()
-    columns = {"count": count, "error": error, "is_trusted": trusted}
-    return means.assign(**columns).reset_index()
+    spread, count = groups["test_risk"].std(ddof=1), groups.size()
+    means["count"] = count
+    means["error"] = spread / np.sqrt(count.to_numpy())
+    means["is_trusted"] = groups["is_trusted"].all()
+    return means.reset_index()
 
 
 def compare(dots: pd.DataFrame) -> pd.DataFrame:

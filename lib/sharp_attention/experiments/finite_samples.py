@@ -88,6 +88,8 @@ class Size(NamedTuple):
     descents: tuple[float, ...] = ()
 
 
+_OVERLAPS = ("m_k", "q_k", "m_v", "q_v")
+
 _DOTS = (1.0, 2.0, 4.0, 8.0, 14.0, 20.0)
 _LINE = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, *(float(n) for n in range(4, 21)))
 _COARSE = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 14.0, 17.0, 20.0)
@@ -115,10 +117,10 @@ def grid(scale: Scale, seeds: Sequence[int]) -> list[Parameters]:
     for size in sorted(SIZES[scale], key=lambda size: size.size):
         for task in size.tasks:
             for activation in ACTIVATIONS:
-                place = {"task": task, "activation": activation}
-                place |= {"ridge": size.ridge, "num_points": size.num_points}
+                place = {"task": task, "activation": activation, "ridge": size.ridge}
+                points = {"num_points": size.num_points}
                 for part, more in _list_cells(size, activation, seeds):
-                    cells[part].append({"part": part, **place, **more})
+                    cells[part].append({"part": part, **place, **points, **more})
     return [cell for part in PARTS for cell in cells[part]]
 
 
@@ -182,10 +184,7 @@ def predict(
         "test_risk": found.test_risk,
         "training_loss": found.training_loss,
         "energy": found.energy,
-        "m_k": found.overlaps.m_k,
-        "q_k": found.overlaps.q_k,
-        "m_v": found.overlaps.m_v,
-        "q_v": found.overlaps.q_v,
+        **{name: getattr(found.overlaps, name) for name in _OVERLAPS},
         "variance_k": found.variance_k,
         "variance_v": found.variance_v,
         "replicon": found.replicon,
@@ -254,7 +253,7 @@ def _place(parameters: Parameters, predicted: Row, dim: int) -> Row:
 
 
 def _measured(found: erm.ErmFit) -> Row:
-    overlaps = ("m_k", "q_k", "m_v", "q_v", "m_kv", "m_vk", "q_kv")
+    overlaps = (*_OVERLAPS, "m_kv", "m_vk", "q_kv")
     return {
         "test_risk": found.test_risk,
         "training_loss": found.training_loss,

@@ -112,16 +112,18 @@ def draw_valleys(valleys: pd.DataFrame) -> Figure:
     with style.use_style():
         figure, axes = plt.subplots()
         softness = list(dict.fromkeys(valleys["variance"]))
-        top = 0.0
         for variance, colour in zip(softness, style.shades(len(softness)), strict=True):
             rows = valleys[valleys["variance"] == variance]
             axes.plot(rows["difference"], rows["cost"], color=colour)
             lowest = rows.loc[rows["cost"].idxmin()]
-            axes.plot(lowest["difference"], lowest["cost"], "o", color=colour)
+            place = lowest["difference"], lowest["cost"]
+            axes.plot(*place, "o", color=colour)
             label = f"V = {variance:g}"
-            at = rows.iloc[(rows["difference"] - 4.0).abs().argmin()]
-            style.label_line(axes, at["difference"], at["cost"], label, colour)
-            top = max(top, float(lowest["cost"]))
-        axes.set(xlabel="difference of the scores", ylabel="cost", ylim=(0, 2.2 * top))
+            style.label_line(
+                axes, *place, label, colour, offset=(0, -12), align="center"
+            )
+        # The softest spring shows the loss itself: nothing above it is of interest.
+        top = 1.3 * float(rows["cost"].max())
+        axes.set(xlabel="difference of the scores", ylabel="cost", ylim=(0, top))
         style.message(axes, "A soft spring leaves two places to rest")
     return figure

@@ -33,7 +33,8 @@ GREY = style.COLOURS["bayes"]
 def live_table(
     rng_key: jax.Array,
     task: Task,
-    sample_ratios: Sequence[float],
+    curve: Sequence[float],
+    dots: Sequence[float],
     *,
     dim: int,
     num_instances: int,
@@ -46,25 +47,29 @@ def live_table(
     ----------
     rng_key : JAX random key
     task : of a fixed length
-    sample_ratios : alpha > 0
+    curve : sample ratios alpha > 0 of the theory
+    dots : those at which heads are trained, a part of `curve`
     dim : of the trained heads
-    num_instances : heads at each sample ratio, >= 2
+    num_instances : heads at each of them, >= 2
     ridge : of key and value
     num_points : Sobol points of the theory
 
     Returns
     -------
     table with columns activation, sample_ratio, predicted, test_risk (mean over the
-    instances) and error (its standard error)
+    instances) and error (its standard error), NaN where nothing was trained
     """
     rows = []
     for activation in ACTIVATIONS:
         found = replica.curve(
-            task, activation, sample_ratios, ridge, ridge, num_points=num_points
+            task, activation, curve, ridge, ridge, num_points=num_points
         )
-        for ratio, solution in zip(sample_ratios, found, strict=True):
-            place = task, activation, dim, ratio, ridge, ridge
-            risks = erm.fit(rng_key, *place, num_instances=num_instances).test_risk
+        for ratio, solution in zip(curve, found, strict=True):
+            risks = np.full(num_instances, np.nan)
+            if ratio in dots:
+                place = task, activation, dim, ratio, ridge, ridge
+                fitted = erm.fit(rng_key, *place, num_instances=num_instances)
+                risks = np.asarray(fitted.test_risk)
             error = np.std(risks, ddof=1) / np.sqrt(num_instances)
             numbers = solution.test_risk, float(np.mean(risks)), float(error)
             rows.append((activation, ratio, *numbers))
@@ -78,13 +83,11 @@ def draw_live(live: pd.DataFrame) -> Figure:
         figure, axes = plt.subplots()
         for name in ACTIVATIONS:
             rows, colour = live[live["activation"] == name], style.COLOURS[name]
-            x = rows["sample_ratio"]
-            axes.plot(x, rows["predicted"], color=colour)
-            axes.errorbar(
-                x, rows["test_risk"], 2 * rows["error"], fmt="o", color=colour
-            )
-            y = float(rows["predicted"].iloc[-1])
-            style.label_line(axes, x.iloc[-1], y, name, colour)
+            x, y = rows["sample_ratio"], rows["predicted"]
+            axes.plot(x, y, color=colour)
+            bars = 2 * rows["error"]
+            axes.errorbar(x, rows["test_risk"], bars, fmt="o", color=colour)
+            style.label_line(axes, x.iloc[-1], y.iloc[-1], name, colour)
         axes.set(xlabel="samples per dimension, α = N/D", ylabel="test risk")
         style.message(axes, "A few equations predict what training will give")
     return figure
@@ -118,7 +121,7 @@ def draw_risks(
             axes.set(xlabel="sample ratio α", xlim=(0, 20.6), ylim=(0, 1.35))
         _label_risks(np.atleast_1d(panels)[-1], theory, list(floors)[-1], floor)
         np.atleast_1d(panels)[0].set_ylabel("test risk")
-        _headline(figure, "Softmax is below linear attention at every sample ratio")
+        _headline(figure, "Softmax gets more out of the same texts")
     return figure
 
 
@@ -143,13 +146,17 @@ def draw_failure(theory: pd.DataFrame, dots: pd.DataFrame) -> Figure:
                 here = _select(dots, {"activation": name, "start": start})
                 _draw_dots(axes, here, filled=filled, column="training_loss")
             last = x.iloc[-1], rows["training_loss"].iloc[-1]
-            style.label_line(axes, *last, name, colour)
+            offset = (8.0, -6.0 if name == "softmax" else 6.0)
+            style.label_line(axes, *last, name, colour, offset=offset)
         lower.axhline(1.0, color=GREY, linewidth=1)
         style.label_line(
             lower, 20, 1.0, "unstable above", GREY, offset=(0, 8), align="right"
         )
         axes.set(yscale="log", ylabel="training loss")
         lower.set(yscale="log", xlabel="sample ratio α", ylabel="replicon")
+        lower.set_yticks([0.2, 0.5, 1, 2, 5], labels=["0.2", "0.5", "1", "2", "5"])
+        lower.minorticks_off()
+        lower.set_xticks(range(0, 21, 5))
         style.message(
             axes, "Where the replicon is large, training ends above the theory"
         )

@@ -7,13 +7,12 @@ import pytest
 
 import ledger
 from ledger import Mutation
+from risk_mutations import RISK
 from sharp_attention.claims import finite_samples  # noqa: F401
 
 REPLICA = "sharp_attention.theory.single_location.replica:solve"
 RIDGE = "sharp_attention.theory.single_location.optimal_ridge:optimal_ridge"
 MEASURE = "sharp_attention.algorithms.trained:measure_overlaps"
-FLOW = "sharp_attention.algorithms.gradient_flow:descend"
-BAYES = "sharp_attention.theory.single_location.population:bayes_risk"
 
 
 def with_cross_overlap(original: Callable) -> Callable:
@@ -21,7 +20,7 @@ def with_cross_overlap(original: Callable) -> Callable:
 
     def measure(*vectors):
         found = original(*vectors)
-        return dataclasses.replace(found, q_k=found.q_k + 1.0, m_kv=0.9)
+        return dataclasses.replace(found, q_k=found.q_k + 3.0, m_kv=0.7)
 
     return measure
 
@@ -77,34 +76,19 @@ def always_tied(original: Callable) -> Callable:
     return optimise
 
 
-def stopped_early(original: Callable) -> Callable:
-    """Take ten steps instead of thousands."""
-
-    def descend(*arguments, num_steps, **settings):
-        return original(*arguments, num_steps=10, **settings)
-
-    return descend
-
-
-def returning(value: float) -> Callable[[Callable], Callable]:
-    """Replace a function by a constant."""
-    return lambda original: lambda *arguments: value
+def halved(original: Callable) -> Callable:
+    """Halve every population risk."""
+    return lambda *arguments: original(*arguments) / 2
 
 
 MUTATIONS = [
     ("erm-six-order-parameters", MEASURE, with_cross_overlap),
-    ("erm-agrees-with-theory", REPLICA, at_half_the_ridge),
-    ("erm-softmax-below-linear", REPLICA, with_swapped_activations),
-    ("erm-sgd-agrees", FLOW, stopped_early),
-    ("erm-energy-identity", REPLICA, with_energy_off),
+    ("erm-overlaps-agree", REPLICA, at_half_the_ridge),
+    ("note-erm-softmax-approaches-bayes", REPLICA, with_swapped_activations),
+    ("note-erm-linear-never-catches-up", RISK, halved),
     ("erm-separate-ridges", RIDGE, always_tied),
-    ("erm-best-ridge-is-stationary", RIDGE, always_tied),
-    ("erm-replica-symmetry-holds", REPLICA, with_replicon(1.5)),
+    ("erm-energy-identity", REPLICA, with_energy_off),
     ("erm-replica-symmetry-fails", REPLICA, with_replicon(0.5)),
-    ("figure-3-bayes-reading-1", BAYES, returning(0.3)),
-    ("figure-3-bayes-reading-2", BAYES, returning(0.1)),
-    ("figure-3-softmax-reading-1", BAYES, returning(0.35)),
-    ("figure-3-softmax-reading-2", BAYES, returning(0.15)),
 ]
 CLAIMS = [claim for claim, *_ in MUTATIONS]
 
@@ -119,7 +103,4 @@ def test_claim_fails_under_mutation(
     monkeypatch: pytest.MonkeyPatch, claim: str, target: str, breaks: Callable
 ) -> None:
     mutation = Mutation(f"{target}: {breaks.__name__}", target, breaks)
-    found = ledger.verdict_under(monkeypatch, claim, mutation)
-    # A quote that differs can only be broken into one that agrees.
-    expected = ledger.statement(claim).expected
-    assert found == ("reproduced" if expected == "differs" else "differs")
+    assert ledger.verdict_under(monkeypatch, claim, mutation) == "differs"
