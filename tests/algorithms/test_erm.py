@@ -146,6 +146,15 @@ def test_progress_is_reported():
     assert seen[-1].slope[0] < seen[0].slope[0]
 
 
+def test_all_stretches_of_a_descent_have_the_same_types():
+    seen = []
+    fit(ridge=0.01, progress=seen.append, progress_steps=5, max_steps=5)
+    with jax.enable_x64(True):
+        blank = jax.tree.leaves(erm.blank_state(DIM))
+    types = [(leaf.dtype, leaf.weak_type) for leaf in jax.tree.leaves(seen[0].state)]
+    assert [(leaf.dtype, leaf.weak_type) for leaf in blank] == types
+
+
 def test_a_descent_that_was_stopped_goes_on_as_if_it_had_not(tmp_path):
     seen = []
     whole = fit(ridge=0.1, progress=seen.append, progress_steps=7)

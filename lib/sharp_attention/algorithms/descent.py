@@ -64,6 +64,8 @@ def blank(head: Head) -> Descent:
     """Return the state of a descent that knows nothing of its objective yet."""
     zero, no = jnp.zeros((), head.key.dtype), jnp.asarray(False)
     memory = optax.lbfgs(memory_size=_MEMORY).init(head)
+    # Weak types at the start and strong ones later would compile every step twice.
+    memory = jax.tree.map(lambda x: lax.convert_element_type(x, x.dtype), memory)
     gradient = jax.tree.map(jnp.zeros_like, head)
     return Descent(head, memory, zero, gradient, jnp.asarray(0), no, no)
 
