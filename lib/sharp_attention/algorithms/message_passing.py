@@ -134,12 +134,13 @@ def step(
     fresh = bayes.g_out(law, Fields(key, value, target), old.variances, known)
     output = _mix(damping, old.output, fresh)
     pull = _write(tokens, output)
-    tilts = num_samples / dim * law.tilt(known.signal), 0.0
+    tilt = num_samples / dim * law.tilt(known.signal)
+    tilts = tilt, jnp.zeros_like(tilt)
     means, variances = [], []
-    for vector, moved, rows, tilt in zip(old.head, pull, fresh, tilts, strict=True):
+    for vector, moved, rows, own in zip(old.head, pull, fresh, tilts, strict=True):
         precision = jnp.sum(dot(rows, rows)) / dim
         variances.append(1 / (1 + precision))
-        means.append((moved + (precision - tilt) * vector) * variances[-1])
+        means.append((moved + (precision - own) * vector) * variances[-1])
     changes = jnp.stack(means) - jnp.stack(old.head)
     return Passing(
         head=_mix(damping, old.head, Head(*means)),

@@ -90,8 +90,8 @@ def brackets(
             verdicts[middle] = look(middle)
             if verdicts[middle] == "tie" and start == {"informed metastable"}:
                 break
-    found = [_bracket(verdicts, *change) for change in _CHANGES]
-    return HardPhase(*found, dict(sorted(verdicts.items())))
+    appears, wins, vanishes = (_bracket(verdicts, *change) for change in _CHANGES)
+    return HardPhase(appears, wins, vanishes, dict(sorted(verdicts.items())))
 
 
 # From which verdicts to which the three changes lead.

@@ -290,5 +290,8 @@ def _choose(branches: dict[str, Branch]) -> BayesSolution:
 
 
 def _are_distinct(one: Branch, other: Branch) -> bool:
-    a, b = one.overlaps, other.overlaps
-    return max(abs(a.q_k - b.q_k), abs(a.q_v - b.q_v)) > _DISTINCT
+    places = [
+        np.array([branch.overlaps.m_k, branch.overlaps.m_v], np.float64)
+        for branch in (one, other)
+    ]
+    return bool(np.abs(places[0] - places[1]).max() > _DISTINCT)
