@@ -127,9 +127,14 @@ def test_caps_and_short_windows_are_refused(folder: Path) -> None:
 
 
 @needs_transformers
-def test_unknown_model_is_named(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(FileNotFoundError, match="nobody/nothing"):
+def test_unknown_model_is_named_in_one_line(monkeypatch: Any) -> None:
+    import transformers
+
+    def refuse(name: str) -> None:
+        raise OSError(f"{name} is not a folder\nand no model that is known")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", refuse)
+    with pytest.raises(FileNotFoundError, match=r"'nobody/nothing': .* folder and no"):
         load("nobody/nothing")
 
 
