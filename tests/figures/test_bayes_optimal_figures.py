@@ -60,6 +60,9 @@ def test_messages_are_drawn_with_their_errors() -> None:
         theory.test_risk,
     ]
     assert (table["error"] > 0).all()
+    line = pictures.message_table({"spiked": TASK}, [], 40, 3, between=[1.0, 2.0])
+    assert line["measured"].isna().all()
+    assert line["predicted"].notna().all()
     figure = pictures.draw_messages(table)
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == list(pictures.SHOWN)

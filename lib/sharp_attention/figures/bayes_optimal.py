@@ -99,31 +99,41 @@ def message_table(
     dim: int,
     num_instances: int,
     seed: int = 0,
+    between: Sequence[float] = (),
 ) -> pd.DataFrame:
     """Run message passing on texts and state evolution beside it.
+
+    Parameters
+    ----------
+    tasks : by the name that they have in the picture
+    sample_ratios : at which texts are drawn
+    dim, num_instances : of the texts
+    seed : of the random key
+    between : further sample ratios, for state evolution alone
 
     Returns
     -------
     table with columns task, sample_ratio, quantity ("q_k" and "q_v", the overlaps with
     the teachers, and "test risk"), predicted, measured (mean over the instances) and
-    error (its standard error)
+    error (its standard error), the last two not a number at the ratios `between`
     """
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for name, task in tasks.items():
-        for ratio in sample_ratios:
+        for ratio in sorted({*sample_ratios, *between}):
             theory = state_evolution.solve(task, ratio, init="uninformed")
+            predicted = theory.overlaps.m_k, theory.overlaps.m_v, theory.test_risk
+            if ratio not in sample_ratios:
+                pairs = zip(SHOWN, predicted, strict=True)
+                rows += [(name, ratio, *pair, math.nan, math.nan) for pair in pairs]
+                continue
             found = amp.fit(
                 jax.random.key(seed), task, dim, ratio, num_instances=num_instances
             )
-            pairs = (
-                (theory.overlaps.m_k, found.overlaps.m_k),
-                (theory.overlaps.m_v, found.overlaps.m_v),
-                (theory.test_risk, found.test_risk),
-            )
-            for quantity, (predicted, measured) in zip(SHOWN, pairs, strict=True):
-                values = np.atleast_1d(np.asarray(measured, np.float64))
-                error = values.std(ddof=1) / math.sqrt(num_instances)
-                rows.append((name, ratio, quantity, predicted, values.mean(), error))
+            measured = found.overlaps.m_k, found.overlaps.m_v, found.test_risk
+            for *pair, values in zip(SHOWN, predicted, measured, strict=True):
+                array = np.asarray(values, np.float64)
+                error = array.std(ddof=1) / math.sqrt(num_instances)
+                rows.append((name, ratio, *pair, float(array.mean()), error))
     names = ["task", "sample_ratio", "quantity", "predicted", "measured", "error"]
     return pd.DataFrame(rows, columns=names)
 
