@@ -66,7 +66,7 @@ def test_output_functions_are_the_gradient_of_the_evidence(task, length):
             np.testing.assert_allclose(rows[token], finite, atol=1e-6)
 
 
-@pytest.mark.parametrize(("task", "length"), CASES, ids=IDS)
+@pytest.mark.parametrize(("task", "length"), CASES[:3], ids=IDS[:3])
 def test_derivatives_of_the_output_functions(task, length):
     law = bayes.position_law(task, length)
     fields, *rest = numbers(length)
