@@ -79,7 +79,7 @@ class TestShipped:
         command = json.loads(path.read_text())["command"]
         subject, _, kind = path.parent.name.rpartition("-")
         if kind == "benchmark":  # measured, not reproduced
-            assert f"tests/benchmarks/{subject}.py" in command
+            assert f"tests/benchmarks/{subject.replace('-', '_')}.py" in command
             return
         assert path.parent.name in catalogue.names()
         full = f"sharp-attention reproduce {path.parent.name} --full"
