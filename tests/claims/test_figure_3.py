@@ -32,6 +32,11 @@ def swap_activations(table: pd.DataFrame) -> None:
     table["activation"] = table["activation"].map(OTHER)
 
 
+def drop_few_samples(table: pd.DataFrame) -> None:
+    """Leave out the sample ratios below 2, where the order is not what is claimed."""
+    table.loc[table["sample_ratio"] < 2, "test_risk"] = float("nan")
+
+
 def train_worse(table: pd.DataFrame) -> None:
     """Let every trained head do a little worse."""
     table["test_risk"] *= 1.05
@@ -61,7 +66,8 @@ def reading(value: float) -> ledger.Mutation:
 MUTATIONS = [
     ("figure-3-dots-on-lines", with_runs(train_worse)),
     ("figure-3-softmax-below-linear", with_runs(swap_activations)),
-    ("figure-3-softmax-below-linear-at-best", with_runs(swap_activations)),
+    ("figure-3-softmax-below-linear-at-best", with_runs(drop_few_samples)),
+    ("figure-3-softmax-below-linear-where-trusted", with_runs(swap_activations)),
     ("note-erm-softmax-wins", with_runs(swap_activations)),
     ("figure-3-best-ridge", with_runs(swap_ridges)),
     ("note-erm-sgd-agrees", with_runs(descend_badly)),

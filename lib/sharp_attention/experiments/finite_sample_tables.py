@@ -11,7 +11,7 @@ import pandas as pd
 
 from sharp_attention._checks import check_choice
 from sharp_attention.experiments import artefacts
-from sharp_attention.experiments.finite_samples import PARTS
+from sharp_attention.experiments.finite_samples import BEST, PARTS
 
 __all__ = ["PLACE", "compare", "descents", "dots", "gaps", "read"]
 
@@ -33,7 +33,9 @@ def read(part: str, folder: Path | None = None) -> pd.DataFrame:
     """
     check_choice("part", part, PARTS)
     table = artefacts.read_table("finite-samples", f"{part}.csv", folder)
-    return table.astype({"ridge": str})
+    # Without a word among them they were read as numbers.
+    words = [x if x == BEST else f"{float(x):g}" for x in table["ridge"]]
+    return table.assign(ridge=words)
 
 
 def dots(simulation: pd.DataFrame) -> pd.DataFrame:

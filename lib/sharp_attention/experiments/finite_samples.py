@@ -90,7 +90,6 @@ class Size(NamedTuple):
 
 _OVERLAPS = ("m_k", "q_k", "m_v", "q_v")
 
-_DOTS = (1.0, 2.0, 4.0, 8.0, 14.0, 20.0)
 _LINE = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, *(float(n) for n in range(4, 21)))
 _COARSE = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 14.0, 17.0, 20.0)
 _LOW = (1.0, 2.0, 4.0, 8.0, 20.0)
@@ -103,10 +102,10 @@ SIZES: dict[Scale, tuple[Size, ...]] = {
         Size(BEST, _ALL[:1], 2**11, (8.0,)),
     ),
     "full": (
-        Size("1", _ALL, 2**14, _LINE, _DOTS, 10_000, 1),
-        Size("1", _ALL, 2**14, descents=(2.0, 8.0), size=800, num_instances=4),
-        Size("0.1", ("spiked 2",), 2**14, _COARSE, _LOW, 1_000, 4, _BOTH),
-        Size(BEST, _ALL, 2**13, _COARSE, _DOTS, 3_000, 4),
+        Size("1", _ALL, 2**14, _LINE, (8.0,), 10_000, 1),
+        Size("1", _ALL, 2**14, descents=(2.0, 8.0), size=800, num_instances=2),
+        Size("0.1", ("spiked 2",), 2**14, _COARSE, _LOW, 1_000, 1, _BOTH),
+        Size(BEST, _ALL, 2**13, _COARSE),
     ),
 }
 
@@ -289,7 +288,7 @@ EXPERIMENT = Experiment(
     name="finite-samples",
     description="Test risk against sample ratio: replica theory and trained heads.",
     version=1,
-    num_seeds={"quick": 2, "full": 4},
+    num_seeds={"quick": 2, "full": 2},
     grid=grid,
     compute=compute,
     collect=collect,
