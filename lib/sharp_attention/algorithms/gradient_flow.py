@@ -36,7 +36,7 @@ from sharp_attention.algorithms.objective import (
 from sharp_attention.algorithms.trained import ErmFit, gather, measure, measure_head
 from sharp_attention.tasks.single_location import Overlaps, Task
 
-__all__ = ["Trajectory", "descend"]
+__all__ = ["Trajectory", "advance", "curvature", "descend"]
 
 
 @dataclass(frozen=True)
@@ -130,20 +130,17 @@ def _run(
     records: np.ndarray,
 ) -> list[Head]:
     """Heads at the records."""
-    alpha = problem.sample_ratio
-    curvature = alpha * (1 + 1 / math.sqrt(alpha)) ** 2
-    curvature += max(problem.ridge_k, problem.ridge_v)
     batch_key = jax.random.fold_in(rng_key, records[-1])
     heads = [drawn.start]
     with jax.enable_x64(True):
         for first, last in pairwise(records):
-            head = _advance(
+            head = advance(
                 heads[-1],
                 drawn.data,
                 problem.penalty,
                 batch_key,
                 jnp.asarray([first, last, records[-1]]),
-                jnp.asarray(np.float64(rate / curvature)),
+                jnp.asarray(np.float64(rate / curvature(problem))),
                 batch_size=batch_size,
                 activation=problem.activation,
                 offset=problem.offset,
@@ -157,8 +154,15 @@ def _run(
     return heads
 
 
+def curvature(problem: Problem) -> float:
+    """Largest curvature alpha (1 + alpha^-1/2)^2 + max(r_k, r_v) of a linear model."""
+    alpha = problem.sample_ratio
+    largest = alpha * (1 + 1 / math.sqrt(alpha)) ** 2
+    return largest + max(problem.ridge_k, problem.ridge_v)
+
+
 @partial(jax.jit, static_argnames=("batch_size", "activation", "offset"))
-def _advance(
+def advance(
     head: Head,
     data: Data,
     penalty: Penalty,
@@ -170,11 +174,21 @@ def _advance(
     activation: str,
     offset: float,
 ) -> Head:
-    """Take the steps from number steps[0] to steps[1], of steps[2] in all."""
+    """Take the steps from number steps[0] to steps[1], of steps[2] in all.
+
+    Parameters
+    ----------
+    head, data, penalty : as in `objective`
+    batch_key : random key of the batches; not used where `batch_size` is None
+    steps : where to begin, where to stop, and where the rate will have fallen to zero
+    rate : first step, times the gradient
+    batch_size : texts in a step; None for all of them and a constant rate
+    activation, offset : of the weights
+    """
     num_samples = data.target.size
     share = 1.0 if batch_size is None else batch_size / num_samples
 
-    def advance(step: Int[Array, ""], now: tuple) -> tuple:
+    def take(step: Int[Array, ""], now: tuple) -> tuple:
         head, memory = now
         batch = data
         if batch_size is not None:
@@ -194,7 +208,7 @@ def _advance(
 
     optimiser = optax.sgd(schedule)
     begin = head, optimiser.init(head)
-    return lax.fori_loop(steps[0], steps[1], advance, begin)[0]
+    return lax.fori_loop(steps[0], steps[1], take, begin)[0]
 
 
 def _fit(
