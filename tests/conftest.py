@@ -2,6 +2,7 @@
 
 import os
 
+import jax
 import pytest
 
 import compiled
@@ -24,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     install_import_hook("sharp_attention", "typechecker.check")
     # A hook of this file would see the tests below this folder, and no chapter.
     config.pluginmanager.register(CompiledChapters())
+    if not config.getoption("--run-slow"):
+        config.pluginmanager.register(LightCompilation())
 
 
 class CompiledChapters:
@@ -39,6 +42,30 @@ class CompiledChapters:
                 os.environ.pop(name, None)
                 if item.path.suffix == ".ipynb":
                     os.environ[name] = value
+
+
+class LightCompilation:
+    """Lets XLA optimise less where a test is about what is computed, not how fast.
+
+    Most of the time of the tests is compilation. The kernels are compiled as their
+    users compile them, chapters too, and with ``--run-slow`` everything is.
+    """
+
+    AS_USERS_DO = "tests/attention", "tests/agreement", "tests/benchmarks"
+
+    def __init__(self) -> None:
+        self.light = False
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        place = item.path.relative_to(item.config.rootpath).as_posix()
+        self.switch(not place.startswith(self.AS_USERS_DO))
+
+    def switch(self, light: bool) -> None:
+        """Forget what was compiled the other way."""
+        if light != self.light:
+            jax.config.update("jax_disable_most_optimizations", light)
+            jax.clear_caches()
+            self.light = light
 
 
 def pytest_collection_modifyitems(
