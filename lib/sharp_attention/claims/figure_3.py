@@ -62,9 +62,9 @@ def _softmax_below_linear() -> Measurement:
 
 @_figure(
     "figure-3-softmax-below-linear-at-best",
-    statement="So it is when each has its own best ridges (measured: smallest "
-    "difference over three tasks, sample ratios 1 to 20; where it is negative replica "
-    "symmetry is not trusted).",
+    statement="Softmax is below linear attention at every sample ratio when each has "
+    "its own best ridges (measured: smallest difference over three tasks, sample "
+    "ratios 1 to 20; where it is negative replica symmetry is not trusted).",
     quoted_value=0.0,
     comparison="at least",
     expected="differs",
