@@ -20,6 +20,7 @@ from sharp_attention.claims import (  # noqa: F401
     finite_samples,
     infinite_samples,
     kernels,
+    landscape,
     logit_spread,
     max_retrieval,
     optimal_temperature,

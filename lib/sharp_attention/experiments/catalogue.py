@@ -15,6 +15,7 @@ __all__ = ["find", "names"]
 _MODULES = {
     "dispersion-sweep": "dispersion_sweep",
     "finite-samples": "finite_samples",
+    "landscape": "landscape",
     "max-retrieval": "max_retrieval",
     "smallest-risks": "smallest_risks",
     "temperature-fit": "temperature_fit",
