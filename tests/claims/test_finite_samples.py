@@ -20,7 +20,8 @@ def with_cross_overlap(original: Callable) -> Callable:
 
     def measure(*vectors):
         found = original(*vectors)
-        return dataclasses.replace(found, q_k=found.q_k + 3.0, m_kv=0.7)
+        longer = {"q_k": found.q_k + 3.0, "q_v": found.q_v + 1.0}
+        return dataclasses.replace(found, m_kv=0.7, **longer)
 
     return measure
 
