@@ -46,7 +46,7 @@ LARGEST = ("max", math.inf, 3, 2.0, 1.0)
 
 EXPLORED = (
     *((WEAK, name, 200) for name in ("softmax", "softplus")),
-    *((STRONG, name, 60) for name in ("softmax", "softplus", "erf", "linear")),
+    *((STRONG, name, 200) for name in ("softmax", "softplus", "erf", "linear")),
     *((setting, "softmax", 60) for setting in FEW_TEXTS),
     *((LARGEST, name, 60) for name in ("softmax", "linear")),
 )
