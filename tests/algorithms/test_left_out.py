@@ -28,6 +28,7 @@ def test_shapes(found):
     assert found.target.dtype == np.float64
 
 
+@pytest.mark.slow
 def test_a_text_pulls_the_fields_to_the_proximal_point(found):
     theory = replica.solve(*PLACE[:2], *PLACE[3:], num_points=2**10)
     before = found.key_without, found.value_without

@@ -41,7 +41,13 @@ def evidence(law, key, value, fields, variances, known) -> jax.Array:
     return log_z_out(law, moved, variances, known)
 
 
-@pytest.mark.parametrize(("task", "length"), CASES, ids=IDS)
+@pytest.mark.parametrize(
+    ("task", "length"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] if case[1] > 3 else [])
+        for case, name in zip(CASES, IDS, strict=True)
+    ],
+)
 def test_output_functions_are_the_gradient_of_the_evidence(task, length):
     law = bayes.position_law(task, length)
     fields, *rest = numbers(length)

@@ -49,8 +49,10 @@ def test_weights_take_half_a_megabyte_each() -> None:
     assert all(file.stat().st_size <= 500_000 for file in files)
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-@pytest.mark.parametrize("num_items", [16, 1024])
+@pytest.mark.parametrize(
+    ("seed", "num_items"),
+    [(0, 16), (7, 16), (0, 1024), pytest.param(7, 1024, marks=pytest.mark.slow)],
+)
 def test_two_seeds_are_evaluated_again(shipped, seed: int, num_items: int) -> None:
     num_sets = 2048
     rows = max_retrieval.evaluate(temperature_fit.load_model(seed), num_items, num_sets)

@@ -32,7 +32,11 @@ def gradient(task, activation, sample_ratio, ridge_k, ridge_v):
 
 @pytest.mark.parametrize(
     ("kind", "activation"),
-    [("spiked", "softmax"), ("max", "softmax"), ("spiked", "linear")],
+    [
+        ("spiked", "softmax"),
+        ("max", "softmax"),
+        pytest.param("spiked", "linear", marks=pytest.mark.slow),
+    ],
 )
 def test_gradient_equals_differences(kind, activation):
     task, step = TASKS[kind], 1e-4

@@ -16,7 +16,11 @@ from sharp_attention.theory.single_location import (
 # The searches of one cell take seconds: the default run does two of them.
 # The file has the limit at m_k = infinity here; a key of finite length is better.
 BEATEN = "MaxSLR-inf-10"
-QUICK = {"SpikedSLR-2-3", "SpikedSLR-10-100"}
+QUICK = {
+    ("SpikedSLR-2-3", "erf"),
+    ("SpikedSLR-10-100", "erf"),
+    ("SpikedSLR-10-100", "softplus"),
+}
 CLOSED, SEARCHED = ("softmax", "linear"), ("erf", "softplus")
 
 
@@ -37,14 +41,17 @@ def test_closed_minima(cell, activation):
     check(cell, activation)
 
 
-@pytest.mark.parametrize("activation", SEARCHED)
 @pytest.mark.parametrize(
-    "cell",
+    ("cell", "activation"),
     [
         pytest.param(
-            cell, id=str(cell), marks=[] if str(cell) in QUICK else pytest.mark.slow
+            cell,
+            name,
+            id=f"{cell}-{name}",
+            marks=[] if (str(cell), name) in QUICK else pytest.mark.slow,
         )
         for cell in CELLS
+        for name in SEARCHED
     ],
 )
 def test_searched_minima(cell, activation):

@@ -30,7 +30,21 @@ def solved(task, sample_ratio, init=None, **settings) -> state_evolution.BayesSo
     return state_evolution.solve(task, sample_ratio, init=init, **settings)
 
 
-@pytest.mark.parametrize("row", bayes_rows("bayes"), ids=bayes_id)
+def dear_where(is_dear, rows):
+    """Mark the rows that take long: three tokens, no doubt."""
+    return [
+        pytest.param(
+            row, id=bayes_id(row), marks=[pytest.mark.slow] if is_dear(row) else []
+        )
+        for row in rows
+    ]
+
+
+def is_long(row) -> bool:
+    return row["kind"] == "max" and row["length"] > 2
+
+
+@pytest.mark.parametrize("row", dear_where(is_long, bayes_rows("bayes")))
 def test_right_values(row):
     is_noisy = row["kind"] == "max" and row["sample_ratio"] >= 8
     # Two to three seeds of the reference in the max task differ by 1e-3 themselves.
@@ -61,7 +75,13 @@ VERDICTS = {
 EDGE = {("max", 2, 1.1), ("max", 3, 1.3)}
 
 
-@pytest.mark.parametrize("row", bayes_rows("hard_phase_scan"), ids=bayes_id)
+def is_near_the_edge(row) -> bool:
+    return (row["kind"], row["length"], row["sample_ratio"]) in EDGE
+
+
+@pytest.mark.parametrize(
+    "row", dear_where(is_near_the_edge, bayes_rows("hard_phase_scan"))
+)
 def test_hard_phase_scan(row):
     place = row["kind"], row["length"], float(row["signal"]), row["sample_ratio"]
     is_small = row["noise_var"] < 0.01
@@ -69,7 +89,7 @@ def test_hard_phase_scan(row):
     expected = VERDICTS.get(place, "unique") if is_small else "unique"
     assert found.verdict == expected
     for name, branch in found.branches.items():
-        if name == "uninformed" and (row["kind"], row["length"], place[-1]) in EDGE:
+        if name == "uninformed" and is_near_the_edge(row):
             continue
         assert branch.test_risk == pytest.approx(row[name]["test_mse"], abs=4e-3)
 
