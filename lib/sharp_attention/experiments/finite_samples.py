@@ -92,6 +92,7 @@ _OVERLAPS = ("m_k", "q_k", "m_v", "q_v")
 
 _LINE = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, *(float(n) for n in range(4, 21)))
 _COARSE = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 14.0, 17.0, 20.0)
+_DOTS = (1.0, 2.0, 4.0, 8.0, 14.0, 20.0)
 _LOW = (1.0, 2.0, 4.0, 8.0, 20.0)
 _ALL, _BOTH = tuple(TASKS), ("informed", "random")
 
@@ -102,10 +103,12 @@ SIZES: dict[Scale, tuple[Size, ...]] = {
         Size(BEST, _ALL[:1], 2**11, (8.0,)),
     ),
     "full": (
-        Size("1", _ALL, 2**14, _LINE, (8.0,), 10_000, 1),
+        Size("1", _ALL, 2**14, _LINE, _DOTS, 10_000, 1),
         Size("1", _ALL, 2**14, descents=(2.0, 8.0), size=800, num_instances=2),
         Size("0.1", ("spiked 2",), 2**14, _COARSE, _LOW, 1_000, 1, _BOTH),
-        Size(BEST, _ALL, 2**13, _COARSE),
+        Size(BEST, _ALL[:2], 2**13, _COARSE, _DOTS, 3_000, 4),
+        # With a key this long the average over one sample needs more points.
+        Size(BEST, _ALL[2:], 2**15, _COARSE, _DOTS, 3_000, 4),
     ),
 }
 
@@ -288,7 +291,7 @@ EXPERIMENT = Experiment(
     name="finite-samples",
     description="Test risk against sample ratio: replica theory and trained heads.",
     version=1,
-    num_seeds={"quick": 2, "full": 2},
+    num_seeds={"quick": 2, "full": 4},
     grid=grid,
     compute=compute,
     collect=collect,
