@@ -79,6 +79,7 @@ def test_message_passing_attains_state_evolution(task, ratio):
     assert max(found.values()) < 1, found
 
 
+@pytest.mark.slow
 def test_a_small_case():
     found = deviations(SpikedSLR(2.0, 2, NOISE), 4.0, SMALL, MANY)
     assert max(found.values()) < 1, found

@@ -89,6 +89,7 @@ def test_a_small_case():
     assert max(found.values()) < 1, found
 
 
+@pytest.mark.slow
 def test_negative_control_another_ridge_is_told_apart():
     task = SpikedSLR(1.0, 2, NOISE)
     theory = replica.solve(task, "softmax", 4.0, 0.5, 0.5)

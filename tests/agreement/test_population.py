@@ -54,12 +54,9 @@ def squared_errors(samples, keys, values):
     return jnp.stack(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "task",
-    [
-        SpikedSLR(2.0, {2: 0.5, 4: 0.5}, noise=0.3),
-        pytest.param(MaxSLR(1.5, 3), marks=pytest.mark.slow),
-    ],
+    "task", [SpikedSLR(2.0, {2: 0.5, 4: 0.5}, noise=0.3), MaxSLR(1.5, 3)]
 )
 def test_twenty_heads_off_the_manifold(task, teacher, heads):
     overlaps = single_location.measure_overlaps(*heads, *teacher)

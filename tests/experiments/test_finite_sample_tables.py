@@ -84,7 +84,9 @@ def test_the_shipped_tables_are_the_full_grid(part, rows):
     )
 
 
-@pytest.mark.parametrize("activation", ["softmax", "linear"])
+@pytest.mark.parametrize(
+    "activation", [pytest.param("softmax", marks=pytest.mark.slow), "linear"]
+)
 def test_a_point_of_the_theory_is_computed_again(activation):
     found = finite_samples.predict("spiked 2", activation, "1", 8.0, 2**14)
     theory = tables.read("theory")

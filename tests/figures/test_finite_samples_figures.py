@@ -43,6 +43,7 @@ def words(figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
+@pytest.mark.slow
 def test_live_table_has_heads_where_they_were_asked_for():
     task = SpikedSLR(2.0, 2, math.sqrt(0.1))
     table = pictures.live_table(
