@@ -1,7 +1,5 @@
 """Means, deviations and gaps of figure 3; the shipped table is complete and right."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,11 +97,11 @@ def test_a_point_of_the_theory_is_computed_again(activation):
 
 
 @pytest.mark.slow
-def test_a_trained_head_is_computed_again():
+def test_a_trained_head_is_computed_again(tmp_path):
     seeds = range(finite_samples.EXPERIMENT.num_seeds["full"])
     cells = finite_samples.grid("full", seeds)
     (cell, *_) = [c for c in cells if c.get("size") == 1_000 and c["sample_ratio"] == 8]
-    row = finite_samples.compute(cell, Workspace(Path("never-used"))).rows[0]
+    row = finite_samples.compute(cell, Workspace(tmp_path)).rows[0]
     table = tables.read("simulation")
     for name in (*tables.PLACE, "instance", "start"):
         table = table[table[name] == row[name]]
