@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: book test serve lab models reproduce bench clean requirements help
+.PHONY: book test serve slides lab models reproduce bench clean requirements help
 
 book: $(INSTALLED) ## install into .venv, execute every chapter, build the site
 	$(RUN) tools/build_book.py
@@ -17,6 +17,9 @@ test: book ## lint, types, imports, unit tests, every chapter, the built pages
 
 serve: book ## show the site at http://localhost:8000/
 	$(RUN) -m http.server 8000 --bind localhost --directory book/_build/html
+
+slides: book ## a deck of slides for each part: book/_build/slides/index.html
+	$(RUN) tools/build_slides.py
 
 lab: $(INSTALLED) ## open the chapters as notebooks
 	$(PIP) install --constraint requirements.txt jupyterlab
