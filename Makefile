@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: book test serve slides lab models reproduce bench clean requirements help
+.PHONY: book test serve slides lab models reproduce bench clean requirements pdf offline help
 
 book: $(INSTALLED) ## install into .venv, execute every chapter, build the site
 	$(RUN) tools/build_book.py
@@ -30,6 +30,12 @@ models: $(INSTALLED) ## install two real models (0.2 GB): sharp-attention spread
 
 reproduce: $(INSTALLED) ## compute the shipped results again; NAME=... for one of them
 	$(RUN) tools/reproduce_all.py $(NAME)
+
+pdf: $(INSTALLED) ## print the book to book/_build/pdf (skipped where TeX is missing)
+	$(RUN) tools/build_pdf.py
+
+offline: book ## pack the site into one zip that opens without a network
+	$(RUN) tools/build_offline.py
 
 bench: $(INSTALLED) ## measure how fast it is
 	$(RUN) -m pytest tests/benchmarks --run-slow -s $(ARGS)

@@ -63,9 +63,10 @@ def execute_chapters() -> None:
     load_executor("local-parallel", executed).run_and_cache(timeout=TIMEOUT)
 
 
-def build() -> int:
+def build(builder: str = "html") -> int:
     """Run Jupyter Book from the top of the repository; return its exit status."""
     options = ["--path-output", "book", "-W", "-n", "--keep-going", "--quiet"]
+    options += ["--builder", builder]
     program = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", program, "build", ".", *options]
     return subprocess.run(command, cwd=TOP, check=False).returncode

@@ -70,6 +70,12 @@ def main() -> None:
     for mode, text in TEXT.items():
         picture = _svg(front_page(), text)
         (STATIC / f"dispersion-{mode}.svg").write_text(picture, encoding="utf-8")
+    # The printed edition can't show an SVG.
+    front_page().savefig(
+        STATIC / "dispersion-light.pdf",
+        bbox_inches="tight",
+        metadata={"CreationDate": None},
+    )
     card().savefig(STATIC / "card.png", dpi=100, metadata={"Software": None})
 
 

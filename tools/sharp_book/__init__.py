@@ -9,6 +9,7 @@ One module per concern:
 - `api`: reference pages written from docstrings
 - `bibliography`: readable labels in the list of references
 - `site`: sitemap, page for wrong addresses, robots
+- `latex`: what the printed edition leaves out
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from . import api, bibliography, cache, page, site, source
+from . import api, bibliography, cache, latex, page, site, source
 
 __all__ = ["setup"]
 
@@ -30,7 +31,7 @@ def _own_version() -> int:
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Connect every part of the extension."""
-    for part in (cache, page, source, api, site, bibliography):
+    for part in (cache, page, source, api, site, bibliography, latex):
         part.setup(app)
     return {
         "version": "1",

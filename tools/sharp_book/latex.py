@@ -1,0 +1,67 @@
+"""The printed edition: parts and chapters, and what it leaves out."""
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+__all__ = ["setup"]
+
+
+def setup(app: Sphinx) -> None:
+    """Change the whole book once all references are resolved."""
+    app.connect("doctree-resolved", _prepare)
+
+
+def _prepare(app: Sphinx, document: nodes.document, _: str) -> None:
+    if app.builder.format != "latex":
+        return
+    for image in list(document.findall(nodes.image)):
+        if "only-dark" in image["classes"]:
+            image.parent.remove(image)
+    for cell in document.findall(nodes.container):
+        if "tag_hide-input" in cell["classes"]:
+            _without_input(cell)
+    _raise_parts(app, document)
+
+
+def _without_input(cell: nodes.container) -> None:
+    """Drop code that a reader of the site sees only on demand."""
+    for part in list(cell.findall(nodes.container)):
+        if "cell_input" in part["classes"]:
+            part.parent.remove(part)
+
+
+def _raise_parts(app: Sphinx, document: nodes.document) -> None:
+    """Take the chapters out of the front page's last section, under their part.
+
+    Sphinx prints a table of contents where it stands, so every chapter would be a
+    section of the front page's last one.
+    """
+    front = next(document.findall(nodes.section))
+    root = app.env.external_site_map.root
+    chapters = {
+        file["docname"]: file
+        for file in document.findall(addnodes.start_of_file)
+        if file.parent is not None
+    }
+    for part in root.subtrees:
+        # Captions bring their own numbers.
+        heading = (
+            rf"\part*{{{part.caption}}}"
+            rf"\addcontentsline{{toc}}{{part}}{{{part.caption}}}"
+        )
+        front += nodes.raw("", heading, format="latex")
+        for name in part.items:
+            chapter = chapters[str(name)]
+            chapter.parent.remove(chapter)
+            front += chapter
+    for wrapper in list(front.findall(nodes.compound)):
+        if "toctree-wrapper" in wrapper["classes"] and not wrapper.children:
+            _remove_with_heading(wrapper)
+
+
+def _remove_with_heading(wrapper: nodes.compound) -> None:
+    section = wrapper.parent
+    section.remove(wrapper)
+    if all(isinstance(child, nodes.title) for child in section.children):
+        section.parent.remove(section)
