@@ -12,7 +12,7 @@ from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.sync_api import Page, sync_playwright
 
 from browser import FLAGS, find_chromium, serve
-from site_pages import SITE, page_names
+from site_pages import FORWARDING, SITE, page_names
 from site_pages import page as parsed
 
 pytestmark = pytest.mark.browser
@@ -60,8 +60,8 @@ is no text, and a formula has its paragraph's colour.
 
 
 def pages() -> list[str]:
-    """Every page but the root, which leaves as soon as it is loaded."""
-    return [name for name in page_names() if name != "index.html"] or ["404.html"]
+    """Every page but those which leave as soon as they are loaded."""
+    return [name for name in page_names() if name not in FORWARDING] or ["404.html"]
 
 
 @pytest.fixture(scope="module")

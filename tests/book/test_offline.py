@@ -6,7 +6,7 @@ import pytest
 
 import build_offline
 from browser import FLAGS, find_chromium
-from site_pages import SITE
+from site_pages import FORWARDING, SITE
 from site_pages import page as parsed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -41,7 +41,7 @@ def test_every_page_works(unpacked, visitor):
     page, requests, complaints = visitor
     for path in sorted(unpacked.rglob("*.html")):
         name = path.relative_to(unpacked).as_posix()
-        if name.startswith("_static/") or name in ("index.html", "search.html"):
+        if name.startswith("_static/") or name in {*FORWARDING, "search.html"}:
             continue
         page.goto(path.as_uri(), wait_until="load")
         page.evaluate("window.MathJax?.startup?.promise")

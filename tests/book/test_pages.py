@@ -16,6 +16,8 @@ import yaml
 
 import build_book
 from site_pages import (
+    FORWARDING,
+    REDIRECTS,
     SITE,
     TOP,
     anchors,
@@ -26,10 +28,7 @@ from site_pages import (
     style_sheet_loads,
 )
 
-FORWARDING = "index.html"
-"""The root page, which only leads on to the front page."""
-
-UNLISTED = {FORWARDING, "404.html", "search.html"}
+UNLISTED = {*FORWARDING, "404.html", "search.html"}
 """Pages that no table of contents names."""
 
 _FOREIGN = re.compile(r"(?:https?:)?//")
@@ -174,8 +173,15 @@ def test_no_markup_is_left_over(name):
 
 
 def test_root_forwards_to_the_front_page():
-    refresh = page(FORWARDING).find("meta", attrs={"http-equiv": "Refresh"})
+    refresh = page("index.html").find("meta", attrs={"http-equiv": "Refresh"})
     assert refresh["content"].endswith("url=book/index.html")
+
+
+@pytest.mark.parametrize(("old", "new"), REDIRECTS.items())
+def test_old_addresses_lead_to_their_page(old, new):
+    refresh = page(f"{old}.html").find("meta", attrs={"http-equiv": "Refresh"})
+    target = refresh["content"].split("url=")[1]
+    assert resolve(f"{old}.html", target)[0] == f"{new}.html"
 
 
 def test_every_page_of_the_contents_is_built():

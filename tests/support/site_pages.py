@@ -9,11 +9,29 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from bs4 import BeautifulSoup
 
-__all__ = ["SITE", "TOP", "anchors", "loads", "page", "page_names", "resolve"]
+from sharp_book.site import read_redirects
+
+__all__ = [
+    "FORWARDING",
+    "REDIRECTS",
+    "SITE",
+    "TOP",
+    "anchors",
+    "loads",
+    "page",
+    "page_names",
+    "resolve",
+]
 
 TOP = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("SHARP_ATTENTION_SITE", TOP / "book" / "_build" / "html"))
 """Another folder can be tested: the published one, before it is published."""
+
+REDIRECTS = read_redirects((TOP / "book" / "redirects.txt").read_text("utf-8"))
+"""The page behind each old address."""
+
+FORWARDING = {"index.html", *(f"{old}.html" for old in REDIRECTS)}
+"""Pages that only lead on to another one."""
 
 _LOADED = {
     "script": "src",

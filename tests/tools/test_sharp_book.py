@@ -19,6 +19,18 @@ def test_sitemap_names_each_page_once():
     assert "<loc>https://a.example/book/primer.html</loc>" in text
 
 
+def test_redirects_are_read():
+    text = "# a remark\n\nold book/new\nbook/older  book/new\n"
+    found = site.read_redirects(text)
+    assert found == {"old": "book/new", "book/older": "book/new"}
+
+
+@pytest.mark.parametrize("line", ["old", "old new newer", "old b\nold c"])
+def test_a_redirect_that_is_none_is_named(line):
+    with pytest.raises(ValueError, match=r"redirect.*old"):
+        site.read_redirects(line)
+
+
 def test_site_is_local_until_the_address_is_known(monkeypatch):
     for setting in site.address.SETTINGS:
         monkeypatch.delenv(setting, raising=False)

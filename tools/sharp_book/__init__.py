@@ -8,7 +8,7 @@ One module per concern:
 - `source`: names of library functions become links
 - `api`: reference pages written from docstrings
 - `bibliography`: readable labels in the list of references
-- `site`: sitemap, page for wrong addresses, robots
+- `site`: redirects, sitemap, page for wrong addresses, robots
 - `latex`: what the printed edition leaves out
 """
 

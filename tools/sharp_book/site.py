@@ -1,4 +1,4 @@
-"""Files of the whole site: its root, the page for wrong addresses, sitemap, robots.
+"""Files of the whole site: its root, redirects, the page for wrong addresses, sitemap.
 
 The usual extension for sitemaps lists the pages written in this run, so that a
 second build would empty it; this one lists the pages that the book has.
@@ -12,10 +12,13 @@ from sphinx.application import Sphinx
 
 from . import address
 
-__all__ = ["LOCAL_SITE", "setup", "site_address", "sitemap"]
+__all__ = ["LOCAL_SITE", "read_redirects", "setup", "site_address", "sitemap"]
 
 LOCAL_SITE = "http://localhost:8000/"
 """Where ``make serve`` shows the book; stands in until the address is known."""
+
+REDIRECTS = Path("book") / "redirects.txt"
+"""Old and new names of pages, relative to the top of the repository."""
 
 
 def setup(app: Sphinx) -> None:
@@ -40,8 +43,33 @@ def sitemap(site: str, pages: list[str]) -> str:
     )
 
 
+def read_redirects(text: str) -> dict[str, str]:
+    """Return the target of each old name; lines that begin with # are remarks.
+
+    Raises
+    ------
+    ValueError
+        If a line is not two names, or an old name has two targets.
+    """
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        old, *new = line.split()
+        if len(new) != 1 or old in found:
+            raise ValueError(f"a redirect is an old and a new name; received {line!r}")
+        found[old] = new[0]
+    return found
+
+
 def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    yield "index", {"title": app.config.project}, "forward.html"
+    title = {"title": app.config.project}
+    yield "index", title | {"target": app.config.root_doc}, "forward.html"
+    text = (Path(app.srcdir) / REDIRECTS).read_text(encoding="utf-8")
+    for old, new in read_redirects(text).items():
+        # An edition may lack the page.
+        if new in app.env.found_docs:
+            yield old, title | {"target": new}, "forward.html"
     # 404 is served for any address, so its links need a base that doesn't depend on it.
     known = address.read()
     base = "/" if known is None else "/" + known.site.split("/", 3)[3]
