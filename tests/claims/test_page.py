@@ -7,9 +7,10 @@ from sharp_attention.claims import page
 from toy_claims import claim
 
 CLAIMS = [
-    claim(id="late", chapter="adaptive-temperature"),
+    claim(id="late", chapter="adaptive-temperature", place="Table 1"),
     claim(0.6, (0.55, 0.65), id="early", statement="1 < 2 & 3 > 2.", place="Fig. 1"),
-    claim(None, id="not-run"),
+    claim(None, id="not-run", place="section 3"),
+    claim(id="theorem", chapter="adaptive-temperature", place="Proposition 3.2"),
     claim(id="other", paper="single-location", chapter="population-risk"),
 ]
 
@@ -34,13 +35,15 @@ def html(paper: str = "softmax-not-enough") -> str:
     return page.tables(CLAIMS, paper).html
 
 
-def test_shows_the_claims_of_one_paper_grouped_by_part_in_the_book_order() -> None:
+def test_theorems_come_first_then_the_parts_in_the_book_order() -> None:
     captions = re.findall("<caption>(.*?)</caption>", html())
     assert captions == [
+        f"Softmax is not enough: {page.THEOREMS}",
         "Softmax is not enough: Dispersion",
         "Softmax is not enough: Adaptive temperature",
     ]
     assert re.findall('<tr role="row" id="(.*?)"', html()) == [
+        "theorem",
         "early",
         "not-run",
         "late",
@@ -63,7 +66,13 @@ def test_a_row_says_all_there_is_to_say() -> None:
     ):
         assert words in text
     assert 'href="dispersion-lemma.html"' in row
-    assert 'data-status="differs"' in row
+    for attribute in (
+        'data-status="differs"',
+        'data-paper="softmax-not-enough"',
+        'data-part="Dispersion"',
+    ):
+        assert attribute in row
+    assert re.search("Expected *reproduced", text)
     assert re.search(r"Time.*[0-9.e-]+ s", text)
 
 
@@ -104,7 +113,22 @@ class TestAccessible:
 def test_overview_counts_verdicts() -> None:
     made = page.overview(CLAIMS).html
     row = re.search("<th[^>]*>Softmax is not enough</th>(.*?)</tr>", made).group(1)
-    assert re.findall(">([0-9]+)</td>", row) == ["1", "0", "1", "1"]
+    assert re.findall(">([0-9]+)</td>", row) == ["2", "0", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("place", "is_one"),
+    [
+        ("Lemma 2.1", True),
+        ("Corollary 4.3, constants", True),
+        ("corollary in appendix B (name and number unconfirmed)", True),
+        ("Result 5.1", True),
+        ("Figure 3", False),
+        ("first seed note, on Theorem 2.2", False),
+    ],
+)
+def test_what_is_like_a_theorem(place: str, is_one: bool) -> None:
+    assert page.is_theorem(claim(place=place)) == is_one
 
 
 def test_a_paper_without_claims_says_so() -> None:

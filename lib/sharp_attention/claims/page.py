@@ -1,10 +1,14 @@
 """The ledger as a page of the book: one table for each paper and part.
 
+What a paper calls a lemma, theorem, proposition, corollary or result comes first, in a
+table of its own.
+
 A wide page shows a table; on a phone each claim becomes a card of its own, so that
 nothing has to be scrolled sideways. Roles are spelled out, because a table that is
 laid out as cards is no table to a screen reader any more.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +19,16 @@ from sharp_attention._checks import check_choice
 from sharp_attention.claims import wording
 from sharp_attention.claims.registry import Claim
 
-__all__ = ["PAPERS", "PARTS", "LedgerPage", "overview", "part_of", "tables"]
+__all__ = [
+    "PAPERS",
+    "PARTS",
+    "THEOREMS",
+    "LedgerPage",
+    "is_theorem",
+    "overview",
+    "part_of",
+    "tables",
+]
 
 PAPERS = {
     "softmax-not-enough": "Softmax is not enough",
@@ -45,6 +58,11 @@ PARTS = {
 }
 """The chapters of each part of the book, in its order."""
 
+THEOREMS = "Lemmas, theorems and what refines them"
+"""Caption of the table that comes first."""
+
+_THEOREM = re.compile("(lemma|theorem|proposition|corollary|result) ", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class LedgerPage:
@@ -69,6 +87,11 @@ def part_of(claim: Claim) -> str:
     return chapters[claim.chapter]
 
 
+def is_theorem(claim: Claim) -> bool:
+    """Tell whether a claim stands in a theorem or its kind, or refines one."""
+    return _THEOREM.match(claim.place) is not None
+
+
 def overview(claims: Sequence[Claim]) -> LedgerPage:
     """Count the verdicts of each paper in one table."""
     counts = Counter((claim.paper, claim.status) for claim in claims)
@@ -82,7 +105,7 @@ def overview(claims: Sequence[Claim]) -> LedgerPage:
 
 
 def tables(claims: Sequence[Claim], paper: str) -> LedgerPage:
-    """Show all claims of one `paper`, a table for each part of the book.
+    """Show all claims of one `paper`: what is like a theorem, then part by part.
 
     Raises
     ------
@@ -90,17 +113,25 @@ def tables(claims: Sequence[Claim], paper: str) -> LedgerPage:
         If the paper is unknown, or the chapter of a claim belongs to no part.
     """
     check_choice("paper", paper, PAPERS)
-    order = list(PARTS)
+    order = [THEOREMS, *PARTS]
     chosen = [claim for claim in claims if claim.paper == paper]
     if not chosen:
         return LedgerPage("<p>No claim of this paper is entered.</p>")
-    by_part = groupby(sorted(chosen, key=lambda c: order.index(part_of(c))), part_of)
+    ordered = sorted(chosen, key=lambda c: (order.index(_group(c)), _part_order(c)))
     heads = ["Statement", "Quoted", "Computed", "Verdict"]
     html = [
-        _table(f"{PAPERS[paper]}: {part}", heads, [_claim(claim) for claim in group])
-        for part, group in by_part
+        _table(f"{PAPERS[paper]}: {name}", heads, [_claim(claim) for claim in group])
+        for name, group in groupby(ordered, _group)
     ]
     return LedgerPage(_STYLE + "".join(html))
+
+
+def _group(claim: Claim) -> str:
+    return THEOREMS if is_theorem(claim) else part_of(claim)
+
+
+def _part_order(claim: Claim) -> int:
+    return list(PARTS).index(part_of(claim))
 
 
 def _claim(claim: Claim) -> str:
@@ -115,12 +146,15 @@ def _claim(claim: Claim) -> str:
         ("Computed", escape(wording.computed(claim))),
         ("Verdict", escape(wording.verdict(claim))),
     ]
-    attributes = f' id="{claim.id}" data-status="{claim.status}"'
+    attributes = (
+        f' id="{claim.id}" data-status="{claim.status}" data-paper="{claim.paper}"'
+        f' data-part="{part_of(claim)}"'
+    )
     return _row(title, cells, attributes)
 
 
 def _evidence(claim: Claim) -> str:
-    facts = {"Test": claim.test, "Command": claim.command}
+    facts = {"Test": claim.test, "Command": claim.command, "Expected": claim.expected}
     lines = "".join(
         f"<dt>{name}</dt><dd><code>{escape(fact)}</code></dd>"
         for name, fact in facts.items()
@@ -160,6 +194,7 @@ table.sharp-ledger tr > * { padding: 0.5rem 0.6rem 0.5rem 0; vertical-align: top
 table.sharp-ledger thead tr > * { font-weight: 600 }
 table.sharp-ledger thead tr > :first-child { width: 43% }
 table.sharp-ledger .place { display: block; margin-top: 0.25rem; font-style: italic }
+table.sharp-ledger [hidden], table.sharp-ledger[hidden] { display: none !important }
 table.sharp-ledger dl { margin: 0.25rem 0 0 }
 table.sharp-ledger dd { margin: 0 0 0.25rem }
 @media (max-width: 45rem) {
