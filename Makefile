@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: book test serve slides lab models reproduce bench clean requirements pdf offline help
+.PHONY: book test serve slides student lab models reproduce bench clean requirements pdf offline help
 
 book: $(INSTALLED) ## install into .venv, execute every chapter, build the site
 	$(RUN) tools/build_book.py
@@ -20,6 +20,9 @@ serve: book ## show the site at http://localhost:8000/
 
 slides: book ## a deck of slides for each part: book/_build/slides/index.html
 	$(RUN) tools/build_slides.py
+
+student: book ## the book without solutions, notebooks to fill: book/_build/student
+	$(RUN) tools/build_student.py
 
 lab: $(INSTALLED) ## open the chapters as notebooks
 	$(PIP) install --constraint requirements.txt jupyterlab
