@@ -3,7 +3,7 @@
 The same as ``jupyter-book build . --path-output book -W -n --keep-going``, only that
 the chapters are executed side by side before, and with two checks that its exit
 status does not make: that a page was written at all, and that every page of the table
-of contents is there.
+of contents is there. At the end the pages are weighed.
 """
 
 import os
@@ -19,6 +19,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
 
 import compiled
+import weigh_pages
 from sharp_book import cache
 
 TOP = Path(__file__).resolve().parents[1]
@@ -85,6 +86,7 @@ def main() -> int:
             print(f"not built: {page}", file=sys.stderr)
         print(f"The book was not built ({seconds:.0f} s).", file=sys.stderr)
         return status or 1
+    (SITE / weigh_pages.TABLE).write_text(weigh_pages.table(SITE), encoding="utf-8")
     index = (SITE / "index.html").relative_to(TOP)
     print(f"The book is at {index} ({seconds:.0f} s).")
     return 0

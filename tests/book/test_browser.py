@@ -12,7 +12,7 @@ from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.sync_api import Page, sync_playwright
 
 from browser import FLAGS, find_chromium, serve
-from site_pages import FORWARDING, SITE, page_names
+from site_pages import SITE, opened_pages, page_names
 from site_pages import page as parsed
 
 pytestmark = pytest.mark.browser
@@ -57,11 +57,6 @@ Only the check of colours sees the page like that. Two texts of one kind have th
 colours, and to check all of a long chapter takes ten seconds. The inside of a picture
 is no text, and a formula has its paragraph's colour.
 """
-
-
-def pages() -> list[str]:
-    """Every page but those which leave as soon as they are loaded."""
-    return [name for name in page_names() if name not in FORWARDING] or ["404.html"]
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +137,7 @@ def visit(chromium, address):
     context.close()
 
 
-@pytest.mark.parametrize("name", pages())
+@pytest.mark.parametrize("name", opened_pages())
 def test_page_in_the_browser(visit, name):
     visit.open(name)
     assert visit.complaints == []

@@ -16,6 +16,7 @@ import yaml
 
 import build_book
 from site_pages import (
+    CODE,
     FORWARDING,
     REDIRECTS,
     SITE,
@@ -35,7 +36,8 @@ _FOREIGN = re.compile(r"(?:https?:)?//")
 
 
 def content_pages() -> list[str]:
-    return [name for name in page_names() if name not in UNLISTED]
+    listed = [name for name in page_names() if name not in UNLISTED]
+    return [name for name in listed if not name.startswith(CODE)]
 
 
 def every_page() -> list[str]:
@@ -104,8 +106,14 @@ def test_figures_are_whole(name):
         assert len(picture["aria-label"]) >= 20
         assert len(caption.get_text(strip=True)) >= 20
         data = figure.find("a", download=True)
-        text = base64.b64decode(data["href"].split(",", 1)[1]).decode()
-        assert len(pd.read_csv(io.StringIO(text))) > 0
+        head, _, content = data["href"].partition(",")
+        text = base64.b64decode(content).decode()
+        if head == "data:application/json;base64":
+            columns = json.loads(text)["columns"].values()
+            assert {len(column) > 0 for column in columns} == {True}
+        else:
+            assert head == "data:text/csv;base64"
+            assert len(pd.read_csv(io.StringIO(text))) > 0
 
 
 def test_figures_have_one_name_each():
@@ -117,10 +125,15 @@ def test_figures_have_one_name_each():
     assert [name for name, times in names.items() if times > 1] == []
 
 
-def test_source_of_each_figure_is_linked():
-    for name in content_pages():
-        for code in page(name).find_all("code", attrs={"data-source": True}):
-            assert code.parent.name == "a", f"{name}: {code}"
+@pytest.mark.parametrize("name", every_page())
+def test_source_of_each_figure_is_linked(name):
+    for figure in page(name).find_all("figure", class_="sharp-figure"):
+        code = figure.find("code", attrs={"data-source": True})
+        assert code.parent.name == "a"
+        path, anchor = resolve(name, code.parent["href"])
+        line = page(path).find(id=anchor).get_text()
+        function = code["data-source"].rpartition(".")[2]
+        assert re.match(rf"(def {function}\(|@)", line), line
 
 
 @pytest.mark.parametrize("name", every_page())

@@ -1,4 +1,7 @@
+import base64
+import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -65,16 +68,37 @@ def test_nothing_leaks_into_the_page_or_comes_from_elsewhere() -> None:
 
 
 def test_data_travels_with_the_page() -> None:
-    import base64
-
     html = published().html()
     encoded = re.search(r"data:text/csv;base64,([^\"]+)", html).group(1)
     assert base64.b64decode(encoded).decode() == "x,y\n0,0.5\n1,0.25\n"
 
 
+def test_an_interactive_figure_stands_around_the_picture_with_its_data() -> None:
+    data = DATA.assign(z=[float("nan"), 1 / 3])
+    data.attrs["interpolation_error"] = 0.25
+    figure = publish.publish(
+        draw(), data, name="lab", caption="c", alt=ALT, source=draw, lab="phases"
+    )
+    html = figure.html()
+    assert f"<sharp-lab-phases>{figure.svg}</sharp-lab-phases>" in html
+    encoded = re.search(r"data:application/json;base64,([^\"]+)", html).group(1)
+    assert json.loads(base64.b64decode(encoded)) == {
+        "attributes": {"interpolation_error": 0.25},
+        "columns": {"x": [0, 1], "y": [0.5, 0.25], "z": [None, 0.3333333333]},
+    }
+    assert 'download="lab.json"' in html
+
+
+def test_there_is_a_module_for_each_interactive_figure() -> None:
+    assets = Path(__file__).parents[2] / "book" / "_assets" / "lab"
+    for name in publish.LABS:
+        assert (assets / f"{name}.js").is_file()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"lab": "tetris"}, "lab must be one of 'adaptive'"),
         ({"name": "It Falls"}, "name must be lower case words with hyphens"),
         ({"alt": "short"}, "alt must be a description"),
     ],

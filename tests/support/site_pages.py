@@ -12,12 +12,14 @@ from bs4 import BeautifulSoup
 from sharp_book.site import read_redirects
 
 __all__ = [
+    "CODE",
     "FORWARDING",
     "REDIRECTS",
     "SITE",
     "TOP",
     "anchors",
     "loads",
+    "opened_pages",
     "page",
     "page_names",
     "resolve",
@@ -32,6 +34,9 @@ REDIRECTS = read_redirects((TOP / "book" / "redirects.txt").read_text("utf-8"))
 
 FORWARDING = {"index.html", *(f"{old}.html" for old in REDIRECTS)}
 """Pages that only lead on to another one."""
+
+CODE = "source/"
+"""Folder of the pages that show the code of a module."""
 
 _LOADED = {
     "script": "src",
@@ -51,6 +56,16 @@ def page_names() -> list[str]:
     """Return every page, as a path relative to the site."""
     found = (path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
     return sorted(name for name in found if not name.startswith("_static/"))
+
+
+def opened_pages() -> list[str]:
+    """Return what a browser is shown: all but pages that lead on at once.
+
+    Of those that show code, which are alike, one stands for all.
+    """
+    found = [name for name in page_names() if name not in FORWARDING]
+    code = [name for name in found if name.startswith(CODE)]
+    return [name for name in found if name not in code[1:]] or ["404.html"]
 
 
 @cache

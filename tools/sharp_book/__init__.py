@@ -5,7 +5,8 @@ One module per concern:
 - `address`: the repository's address, the only setting that is not in a file
 - `cache`: executed notebooks are kept under a key of everything they depend on
 - `page`: header buttons, description and Open Graph of each page
-- `source`: names of library functions become links
+- `source`: names of library functions become links to pages that show their code
+- `lab`: modules of interactive figures
 - `api`: reference pages written from docstrings
 - `bibliography`: readable labels in the list of references
 - `site`: redirects, sitemap, page for wrong addresses, robots
@@ -17,21 +18,22 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from . import api, bibliography, cache, latex, page, site, source
+from . import api, bibliography, cache, lab, latex, page, site, source
 
 __all__ = ["setup"]
 
 
 def _own_version() -> int:
     """Return a number that changes with this extension, so that pages follow it."""
-    parts = sorted(Path(__file__).parent.glob("*.py"))
+    here = Path(__file__).parent
+    parts = sorted([*here.glob("*.py"), *(here.parents[1] / lab.MODULES).iterdir()])
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in parts))
     return int(digest.hexdigest()[:8], 16)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Connect every part of the extension."""
-    for part in (cache, page, source, api, site, bibliography, latex):
+    for part in (cache, page, source, lab, api, site, bibliography, latex):
         part.setup(app)
     return {
         "version": "1",

@@ -1,12 +1,16 @@
 """Names of library functions under figures become links to what drew them.
 
-To the lines in the repository where its address is known, else to the reference.
+To the line in a page of the book that shows the module's code, so that the link works
+everywhere and without a network; where the repository's address is known there is a
+second link, to the lines in the repository.
 """
 
+import html
 import importlib
 import inspect
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,15 +19,20 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from . import address
+from .api import public_modules
 
-__all__ = ["locate", "setup"]
+__all__ = ["PACKAGE", "locate", "setup", "source_page"]
+
+PACKAGE = "sharp_attention.figures"
+"""The package whose functions draw; each of its modules has a page."""
 
 _NAMED = re.compile(r'<code data-source="([\w.]+)">([\w.]+)</code>')
 
 
 def setup(app: Sphinx) -> None:
-    """Look at each page before it is written."""
+    """Look at each page before it is written, and write those of the code."""
     app.connect("html-page-context", _link)
+    app.connect("html-collect-pages", _pages)
 
 
 @cache
@@ -46,15 +55,17 @@ def locate(name: str) -> tuple[str, int, int]:
     return file.relative_to(top).as_posix(), first, first + len(lines) - 1
 
 
-def _target(app: Sphinx, page: str, name: str) -> str | None:
-    known = address.read()
-    if known is not None:
-        revision = os.environ.get("GITHUB_SHA", "main")
-        return known.lines(revision, *locate(name))
-    entry = app.env.get_domain("py").objects.get(name)  # type: ignore[attr-defined]
-    if entry is None:
-        return None
-    return f"{app.builder.get_relative_uri(page, entry.docname)}#{entry.node_id}"
+def source_page(module: str) -> str:
+    """Return the page (without ending) that shows the code of a module of `PACKAGE`.
+
+    Raises
+    ------
+    LookupError
+        If the module is not in `PACKAGE`, and has no page.
+    """
+    if not module.startswith(f"{PACKAGE}."):
+        raise LookupError(f"figures are drawn by {PACKAGE}; received {module}")
+    return "source/" + module.removeprefix("sharp_attention.").replace(".", "/")
 
 
 def _link(
@@ -65,9 +76,35 @@ def _link(
     doctree: nodes.document | None,
 ) -> None:
     def linked(match: re.Match[str]) -> str:
-        target = _target(app, page, match[1])
-        code = f'<code data-source="{match[1]}">{match[2]}</code>'
-        return code if target is None else f'<a href="{target}">{code}</a>'
+        name = match[1]
+        path, first, last = locate(name)
+        target = source_page(name.rpartition(".")[0])
+        local = f"{app.builder.get_relative_uri(page, target)}#line-{first}"
+        code = f'<code data-source="{name}">{match[2]}</code>'
+        return f'<a href="{local}">{code}</a>' + _remote(path, first, last)
 
     if "body" in context:
         context["body"] = _NAMED.sub(linked, context["body"])
+
+
+def _remote(path: str, first: int, last: int) -> str:
+    """Return a link to lines in the repository, or nothing where it is unknown."""
+    known = address.read()
+    if known is None:
+        return ""
+    revision = os.environ.get("GITHUB_SHA", "main")
+    return f' (<a href="{known.lines(revision, path, first, last)}">repository</a>)'
+
+
+def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    highlighter = app.builder.highlighter  # type: ignore[attr-defined]
+    for name in public_modules(PACKAGE):
+        module = importlib.import_module(name)
+        if hasattr(module, "__path__"):
+            continue  # the package itself draws nothing
+        code = inspect.getsource(module)
+        block = highlighter.highlight_block(code, "python", linespans="line")
+        words = html.escape((inspect.getdoc(module) or "").partition("\n")[0])
+        body = f"<h1><code>{name}</code></h1><p>{words}</p>{block}"
+        context = {"title": name, "body": f'<div class="sharp-source">{body}</div>'}
+        yield source_page(name), context, "page.html"

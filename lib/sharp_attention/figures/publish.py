@@ -4,12 +4,18 @@ The picture is an inline SVG, so that it is sharp at any size and takes its text
 colour from the page in light and in dark mode.
 The data behind it travels inside the page as a link to download, so that it works
 offline and can't be out of step with the picture.
+
+A figure may name an interactive one, which takes its place in the book where scripts
+run: a custom element around the picture, with the same data. Its module is among the
+book's assets (``lab``); without it the picture stays as it is.
 """
 
 import base64
 import html
 import inspect
 import io
+import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,10 +25,13 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from sharp_attention._checks import require
+from sharp_attention._checks import check_choice, require
 from sharp_attention.figures.style import PAGE_TEXT
 
-__all__ = ["PublishedFigure", "publish"]
+__all__ = ["LABS", "PublishedFigure", "publish"]
+
+LABS = ("adaptive", "finite-samples", "phases", "temperature")
+"""Interactive figures that the book has."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +45,9 @@ class PublishedFigure:
     png : the same for readers without HTML
     caption : can be read alone
     alt : what the picture shows, for those who can't see it
-    csv : the data behind the picture
+    data : what is behind the picture: CSV, or JSON for an interactive figure
     source : dotted name of the library function that drew it
+    lab : name of the interactive figure that takes the picture's place, or None
     """
 
     name: str
@@ -45,8 +55,9 @@ class PublishedFigure:
     png: bytes = field(repr=False)
     caption: str
     alt: str
-    csv: str = field(repr=False)
+    data: str = field(repr=False)
     source: str
+    lab: str | None = None
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
@@ -60,17 +71,25 @@ class PublishedFigure:
 
     def html(self) -> str:
         """Return the figure as an HTML fragment that loads nothing from anywhere."""
-        data = base64.b64encode(self.csv.encode()).decode()
+        data = base64.b64encode(self.data.encode()).decode()
         name, source = html.escape(self.name), html.escape(self.source)
+        kind = "csv" if self.lab is None else "json"
+        type_ = "text/csv" if self.lab is None else "application/json"
         return (
-            f'<figure class="sharp-figure" id="figure-{name}">{self.svg}'
+            f'<figure class="sharp-figure" id="figure-{name}">{self._picture()}'
             f"<figcaption>{html.escape(self.caption)} "
             f'<span class="sharp-figure-links">'
-            f'<a download="{name}.csv" href="data:text/csv;base64,{data}" '
-            f'aria-label="Data of figure {name} as CSV">data (CSV)</a> · drawn by '
+            f'<a download="{name}.{kind}" href="data:{type_};base64,{data}" '
+            f'aria-label="Data of figure {name} as {kind.upper()}">'
+            f"data ({kind.upper()})</a> · drawn by "
             f'<code data-source="{source}">{source}</code>'
             f"</span></figcaption></figure>"
         )
+
+    def _picture(self) -> str:
+        if self.lab is None:
+            return self.svg
+        return f"<sharp-lab-{self.lab}>{self.svg}</sharp-lab-{self.lab}>"
 
 
 def publish(
@@ -81,28 +100,32 @@ def publish(
     caption: str,
     alt: str,
     source: Callable[..., object],
+    lab: str | None = None,
 ) -> PublishedFigure:
     """Turn a drawn figure into what the page shows, and close it.
 
     Parameters
     ----------
     figure : drawn inside `use_style`
-    data : what is plotted, one tidy table
+    data : what is plotted, one tidy table; `data.attrs` travel with an interactive one
     name : short, hyphenated, unique in the book
     caption : a sentence or two that can be read alone
     alt : what the picture shows, at least 20 characters
     source : the library function that drew it
+    lab : one of `LABS`, an interactive figure to take the picture's place
 
     Raises
     ------
     ValueError
         If `name` is not hyphenated lower case, `alt` is too short to describe
-        anything, or `data` is empty.
+        anything, `data` is empty, or there is no such `lab`.
     """
     hyphenated = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is not None
     require(hyphenated, "name", "lower case words with hyphens", name)
     require(len(alt) >= 20, "alt", "a description of at least 20 characters", alt)
     require(not data.empty, "data", "a table with rows", data.shape)
+    if lab is not None:
+        check_choice("lab", lab, LABS)
     svg, png = _svg(figure, name, alt), _png(figure)
     plt.close(figure)
     return PublishedFigure(
@@ -111,9 +134,29 @@ def publish(
         png=png,
         caption=caption,
         alt=alt,
-        csv=data.to_csv(index=False, float_format="%.10g", lineterminator="\n"),
+        data=_csv(data) if lab is None else _json(data),
         source=f"{source.__module__}.{inspect.unwrap(source).__qualname__}",
+        lab=lab,
     )
+
+
+def _csv(data: pd.DataFrame) -> str:
+    return data.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+
+
+def _json(data: pd.DataFrame) -> str:
+    columns = {str(name): [*map(_plain, data[name].tolist())] for name in data}
+    content = {"attributes": dict(data.attrs), "columns": columns}
+    return json.dumps(
+        content, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def _plain(value: object) -> object:
+    """Ten digits, as in CSV, and null for NaN, which JSON doesn't have."""
+    if not isinstance(value, float):
+        return value
+    return None if math.isnan(value) else float(f"{value:.10g}")
 
 
 def _svg(figure: Figure, name: str, alt: str) -> str:
