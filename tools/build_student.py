@@ -24,14 +24,14 @@ from sharp_book import cache
 TOP = Path(__file__).resolve().parents[1]
 STUDENT = TOP / "book" / "_build" / "student"
 SOURCE = TOP / ".cache" / "student"
-LEFT_OUT = ("book/for-instructors",)
-"""Pages that are not for students."""
+LEFT_OUT = ("book/for-instructors", "book/execution")
+"""Pages that are not for students, or, as nothing is executed, would be empty."""
 
 _NOT_COPIED = shutil.ignore_patterns("_build", "results", ".ipynb_checkpoints")
 
 
 def contents(toc: Any) -> Any:
-    """Return a table of contents without the pages that are not for students."""
+    """Return a table of contents without the pages that are left out."""
     if isinstance(toc, dict):
         return {key: contents(value) for key, value in toc.items()}
     if isinstance(toc, list):

@@ -55,7 +55,9 @@ def chapter(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     for cell, solves in split(notebook):
         if solves:
             names = [n for n in _CHECK.findall(cell.source) if n not in shown]
-            kept += [_to_fill(name) for name in names]
+            for name in names:
+                _point_below(kept, name)
+                kept.append(_to_fill(name))
         elif cell.cell_type == "markdown":
             cell.source = _SOLUTION.sub("", without_asides(cell.source)).strip()
             kept += [cell] if cell.source else []
@@ -65,6 +67,14 @@ def chapter(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         shown.update(names if cell.cell_type == "code" else ())
     notebook.cells = kept
     return notebook
+
+
+def _point_below(cells: list[nbformat.NotebookNode], name: str) -> None:
+    """Let an exercise that shows its stub point to the cell that holds it instead."""
+    block = f"```python\n{stub(name)}\n```"
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace(block, "Fill in the cell below.")
 
 
 def _to_fill(name: str) -> nbformat.NotebookNode:

@@ -66,6 +66,15 @@ def test_checked_solution_leaves_its_stub():
     nbformat.validate(found)
 
 
+def test_exercise_points_to_its_cell_instead_of_showing_it_twice():
+    shown = EXERCISE.replace("Add.", "Add.\n\n```python\nfill page/f\n```")
+    code = 'check("page/f", f)'
+    first, second = sources(chapter(new_markdown_cell(shown), new_code_cell(code)))
+    assert "Fill in the cell below." in first
+    assert "page/f" not in first
+    assert second == "fill page/f"
+
+
 def test_stub_that_the_chapter_shows_is_not_repeated():
     shown = new_code_cell('...\n\n\ncheck("page/f", f)')
     solved = new_code_cell('check("page/f", f)')
