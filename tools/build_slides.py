@@ -35,7 +35,10 @@ NARROW = 1.3
 """A figure whose width over height is less stands beside its text, not below."""
 
 _FIGURE = re.compile(
-    r'<figure class="sharp-figure" id="figure-([\w-]+)">\s*(<svg.*?</svg>)', re.DOTALL
+    r'<figure class="sharp-figure" id="figure-([\w-]+)">'
+    # An interactive figure holds its picture for readers without scripts.
+    r"\s*(?:<sharp-lab-[\w-]+>)?\s*(<svg.*?</svg>)",
+    re.DOTALL,
 )
 _SHAPE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _PLACE = re.compile(r"!\[([^\]]*)\]\(figure:([\w-]+)\)")

@@ -8,6 +8,8 @@ PAGE = """
 <p>risk <b>0.250</b> &amp; more</p>
 <figure class="sharp-figure" id="figure-wide"><svg viewBox="0 0 400 200"></svg></figure>
 <figure class="sharp-figure" id="figure-tall"><svg viewBox="0 0 200 200"></svg></figure>
+<figure class="sharp-figure" id="figure-live">
+<sharp-lab-row><svg viewBox="0 0 300 200"></svg></sharp-lab-row></figure>
 """
 
 DECK = """# A <title>
@@ -57,6 +59,10 @@ def test_narrow_figure_stands_beside_its_text(book):
     assert "slide below" in draw("## a\n\n![](figure:tall)", book)
     assert "slide below" in draw("## a\n\ntext\n\n![](figure:wide)", book)
     assert "slide text" in draw("## a\n\ntext", book)
+
+
+def test_interactive_figure_is_shown_as_its_picture(book):
+    assert book.figure("live") == '<svg viewBox="0 0 300 200"></svg>'
 
 
 def test_figure_that_no_page_shows(book):
