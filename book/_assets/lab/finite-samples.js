@@ -37,7 +37,7 @@ class FiniteSamples extends Panel {
     this.place = this.addSlider("place", {
       label: "samples per dimension α",
       min: 0,
-      max: 0,
+      max: this.ratios.length - 1,
       step: 1,
       value: 5,
       show: i => say(this.ratios[i]),
@@ -75,7 +75,8 @@ class FiniteSamples extends Panel {
     const sentence = row =>
       `${row.activation} has test risk ${row.test_risk.toFixed(3)}` +
       (row.is_trusted ? "" : " (replica symmetry is not to be trusted here)");
-    this.tell(`At ${say(ratio)} samples per dimension ${here.map(sentence).join("; ")}. Predicting 0 costs 1.1.`);
+    const samples = ratio === 1 ? "sample" : "samples";
+    this.tell(`At ${say(ratio)} ${samples} per dimension ${here.map(sentence).join("; ")}. Predicting 0 costs 1.1.`);
   }
 
   #draw(chosen, here, ratio) {

@@ -97,7 +97,10 @@ class Temperature extends Panel {
     chart.line(curve(attained, 0), "softmax thin");
     chart.dot(n, most, "softmax");
     chart.dot(n, least, "softmax", 4);
-    chart.words("Lemma 2.1", 2 ** LONGEST, 10, "bound", { dx: -4, dy: 16, anchor: "end" });
+    const end = { dx: -4, anchor: "end" };
+    chart.words("largest possible", 2 ** LONGEST, 10, "softmax", { ...end, dy: 16 });
+    chart.words("band of Lemma 2.1", 2 ** LONGEST, 10, "bound", { ...end, dy: 34 });
+    chart.words("smallest", 3, 1e-8, "softmax", { dy: -10 });
   }
 
   #drawEntropies(spread, theta, n, entropy) {
@@ -112,7 +115,9 @@ class Temperature extends Panel {
     chart.line(curve(m => leader(spread, m - 1, theta).entropy), "softmax");
     chart.dot(n, entropy, "softmax");
     chart.words("log n", 40, Math.log(40), "", { dx: -6, dy: -8, anchor: "end" });
-    chart.words("smallest possible", 2 ** LONGEST, 0, "bound", { dx: -4, dy: -8, anchor: "end" });
+    const end = { dx: -4, anchor: "end" };
+    chart.words("leader alone", 2 ** LONGEST, 0, "softmax", { ...end, dy: -26 });
+    chart.words("smallest possible", 2 ** LONGEST, 0, "bound", { ...end, dy: -8 });
   }
 }
 
