@@ -17,6 +17,7 @@ _MODULES = {
     "finite-samples": "finite_samples",
     "landscape": "landscape",
     "max-retrieval": "max_retrieval",
+    "phase-risks": "phase_risks",
     "smallest-risks": "smallest_risks",
     "temperature-fit": "temperature_fit",
     # Last, since it needs the packages of requirements-models.txt.
