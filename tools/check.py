@@ -31,7 +31,7 @@ def checks() -> dict[str, list[str]]:
         "Types": ["mypy"],
         "Imports go only downward": ["lint-imports", "--no-logo"],
         "Notebooks without outputs": ["nbstripout", "--verify", *chapters()],
-        "Spelling": ["codespell", *PYTHON_FILES, "book", "README.md"],
+        "Spelling": ["codespell", *PYTHON_FILES, "book", "slides", "README.md"],
     }
 
 
