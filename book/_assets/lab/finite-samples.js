@@ -35,7 +35,7 @@ class FiniteSamples extends Panel {
     this.task = this.addChoice("task", { label: "task", options: TASKS, value: "spiked 2" });
     this.ridge = this.addChoice("ridge", { label: "ridges of key and value", options: RIDGES, value: "best" });
     this.place = this.addSlider("place", {
-      label: "samples per dimension α",
+      label: "sample ratio α",
       min: 0,
       max: this.ratios.length - 1,
       step: 1,

@@ -90,7 +90,7 @@ class Phases extends Panel {
     chart.area([[Math.SQRT2, 2], [3, 2], [3, 0], [Math.SQRT2, 0]], "adaptive");
     chart.line(ALONG.filter(s => s * s <= 5).map(s => [s, s * s]), "dashed");
     chart.words("retrieval", 1.4, 4.4, "softmax", { anchor: "middle" });
-    chart.words("dispersed", 0.66, 0.7, "bound", { anchor: "middle" });
+    chart.words("dispersed", 0.5, 1.6, "bound", { anchor: "middle" });
     chart.words("glass", 2.6, 0.3, "adaptive", { anchor: "middle" });
     chart.words("b = √c", 2.1, 4.41, "", { dx: 10, dy: 4 });
     chart.dot(b, c, "", 8);
