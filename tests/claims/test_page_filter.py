@@ -15,7 +15,7 @@ def html() -> str:
 
 
 def options(name: str) -> dict[str, str]:
-    select = re.search(f'<select name="{name}">(.*?)</select>', html()).group(1)
+    select = re.search(f'<select [^>]*name="{name}">(.*?)</select>', html()).group(1)
     return dict(re.findall('<option value="(.*?)">(.*?)</option>', select))
 
 
@@ -46,5 +46,7 @@ def test_controls_wait_for_their_script() -> None:
 def test_every_control_has_a_label_and_changes_are_announced() -> None:
     fields = re.findall("<(?:select|input) ", html())
     assert len(fields) == 4
-    assert len(re.findall("<label>[A-Z][a-z]+ <(?:select|input) ", html())) == 4
+    pairs = re.findall('<label for="(.*?)">[A-Z][a-z]+</label><[^>]*id="(.*?)"', html())
+    assert len(pairs) == 4
+    assert all(label == control for label, control in pairs)
     assert '<p role="status">' in html()

@@ -38,7 +38,7 @@ def controls(claims: Sequence[Claim]) -> LedgerPage:
             {status: f"{mark} {status}" for status, mark in wording.SYMBOLS.items()},
             verdicts,
         ),
-        '<label>Words <input type="search" name="text" autocomplete="off"></label>',
+        _field("text", "Words", '<input type="search" autocomplete="off" {}>'),
         '<button type="reset">Show all</button>',
     )
     return LedgerPage(
@@ -58,16 +58,22 @@ def _select(
         for value, words in choices.items()
         if counts.get(value)
     )
+    first = '<option value="">all</option>'
+    return _field(name, label, f"<select {{}}>{first}{options}</select>")
+
+
+def _field(name: str, label: str, control: str) -> str:
+    """Put a label above a control, whose attributes go where the braces are."""
+    known = f'id="ledger-{name}" name="{name}"'
     return (
-        f'<label>{label} <select name="{name}"><option value="">all</option>'
-        f"{options}</select></label>"
+        f'<div><label for="ledger-{name}">{label}</label>{control.format(known)}</div>'
     )
 
 
 _STYLE = """<style>
 form.sharp-ledger-filter:not([hidden]) { display: flex; flex-wrap: wrap;
   gap: 0.6rem 1rem; align-items: end; margin: 1rem 0; font-size: 0.85rem }
-form.sharp-ledger-filter label { display: flex; flex-direction: column; gap: 0.2rem;
+form.sharp-ledger-filter div { display: flex; flex-direction: column; gap: 0.2rem;
   max-width: 100% }
 form.sharp-ledger-filter select, form.sharp-ledger-filter input,
 form.sharp-ledger-filter button { font: inherit; padding: 0.25rem 0.4rem;
