@@ -118,7 +118,8 @@ def _close(got: np.ndarray, right: np.ndarray, tolerance: float) -> bool:
     if got.shape != right.shape:
         return False
     finite = np.abs(right[np.isfinite(right)])
-    scale = float(finite.max(initial=0.0)) or 1.0
+    # A zero that rounding has left at 1e-16 sets no scale.
+    scale = largest if (largest := float(finite.max(initial=0.0))) > 1e-12 else 1.0
     close = np.isclose(got, right, rtol=0, atol=tolerance * scale, equal_nan=True)
     return bool(close.all())
 
