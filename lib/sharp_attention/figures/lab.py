@@ -246,11 +246,13 @@ def _draw_activation(axes: Axes, rows: pd.DataFrame, name: str) -> None:
 
 def _largest_error(nodes: pd.DataFrame, midpoints: pd.DataFrame) -> float:
     """Largest error of the interpolation, rounded up to two digits."""
-    places = [midpoints[name].to_numpy() for name in ("root_signal", "sharpness")]
+    roots, sharpnesses = (
+        midpoints[name].to_numpy() for name in ("root_signal", "sharpness")
+    )
     errors = []
     for column in ("risk", "best_risk"):
         plane = nodes.pivot(index="root_signal", columns="sharpness", values=column)
-        found = interpolate(plane.to_numpy(), *places, phase_risks.STEP)
+        found = interpolate(plane.to_numpy(), roots, sharpnesses, phase_risks.STEP)
         errors.append(np.abs(found - midpoints[column].to_numpy()).max())
     largest = float(max(errors))
     digits = 1 - math.floor(math.log10(largest))
