@@ -18,8 +18,9 @@ import optax
 from jaxtyping import Array, Float
 
 from sharp_attention._checks import check_integer, require
+from sharp_attention.attention import activations
 from sharp_attention.experiments.workspace import Workspace
-from sharp_attention.models.set_attention import Activation, SetAttention
+from sharp_attention.models.set_attention import Activation, SetAttention, Weights
 from sharp_attention.tasks import max_retrieval
 
 __all__ = ["STEPS_PER_LOSS", "TrainingRecipe", "loss", "train"]
@@ -64,10 +65,15 @@ class _State(NamedTuple):
     losses: Float[Array, " records"]
 
 
-def loss(model: SetAttention, sets: max_retrieval.Sets) -> Float[Array, ""]:
+def loss(
+    model: SetAttention,
+    sets: max_retrieval.Sets,
+    weights: Weights = activations.softmax,
+) -> Float[Array, ""]:
     """Mean cross-entropy of the ten classes, in nats."""
     items = max_retrieval.item_features(sets)
-    logits = model(items, sets.query, where=sets.where).class_logits
+    output = model(items, sets.query, weights=weights, where=sets.where)
+    logits = output.class_logits
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, sets.target)
     return jnp.mean(losses)
 
@@ -75,6 +81,7 @@ def loss(model: SetAttention, sets: max_retrieval.Sets) -> Float[Array, ""]:
 def train(
     recipe: TrainingRecipe,
     *,
+    weights: Weights = activations.softmax,
     workspace: Workspace | None = None,
     report: Callable[[int], None] = lambda step: None,
 ) -> tuple[SetAttention, np.ndarray]:
@@ -83,6 +90,8 @@ def train(
     Parameters
     ----------
     recipe : seed, length and arm
+    weights : map from logits to attention weights; initial weights and sets do not
+        depend on it
     workspace : where the run saves its state every 10,000 steps, and from where it
         goes on if a state is there
     report : called with the step reached after every 1000 steps
@@ -100,7 +109,7 @@ def train(
         state = workspace.load(state) or state
     while (step := int(state.step)) < recipe.num_steps:
         length = min(_STEPS_PER_CALL, recipe.num_steps - step)
-        state = _advance(state, data_key, length, recipe.smallest_size)
+        state = _advance(state, data_key, length, recipe.smallest_size, weights)
         step += length
         report(step)
         if workspace is not None and step % _STEPS_PER_SAVE == 0:
@@ -108,12 +117,16 @@ def train(
     return state.model, np.asarray(state.losses)
 
 
-@partial(jax.jit, static_argnames=("length", "smallest_size"), donate_argnums=0)
-def _advance(state: _State, data_key: Array, length: int, smallest_size: int) -> _State:
+@partial(
+    jax.jit, static_argnames=("length", "smallest_size", "weights"), donate_argnums=0
+)
+def _advance(
+    state: _State, data_key: Array, length: int, smallest_size: int, weights: Weights
+) -> _State:
     def step(state: _State, _: None) -> tuple[_State, None]:
         step_key = jax.random.fold_in(data_key, state.step)
         sets = max_retrieval.sample(step_key, 128, 16, smallest_size=smallest_size)
-        value, gradient = jax.value_and_grad(loss)(state.model, sets)
+        value, gradient = jax.value_and_grad(loss)(state.model, sets, weights)
         updates, optimiser = _OPTIMISER.update(gradient, state.optimiser, state.model)
         model = optax.apply_updates(state.model, updates)
         place = state.step // STEPS_PER_LOSS
