@@ -76,10 +76,10 @@ _NUM_STEPS = {
     "quick": {"minimum": 1800},
     "full": {
         "minimum": 1800,
-        "binary_search": 1200,
+        "binary_search": 900,
         "quickselect": 600,
-        "insertion_sort": 400,
-        "find_maximum_subarray_kadane": 600,
+        "insertion_sort": 200,
+        "find_maximum_subarray_kadane": 300,
     },
 }
 

@@ -18,7 +18,9 @@ command that installs it, and everything else works.
 """
 
 import functools
+import json
 from collections.abc import Sequence
+from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +38,7 @@ __all__ = [
     "decode",
     "encode",
     "generate",
+    "recorded",
 ]
 
 ALGORITHMS = (
@@ -137,6 +140,16 @@ def generate(
     require(seed < 2**32, "seed", "below 2**32", seed)
     draw = clrs_generator.sampler(algorithm, size, seed)
     return [Example(*draw()) for _ in range(num_examples)]
+
+
+def recorded() -> dict[str, list[Example]]:
+    """Return two questions of size 4 for each algorithm, without the generator.
+
+    They are what `generate` gives at seed 0.
+    """
+    file = resources.files("sharp_attention.tasks") / "clrs_samples.json"
+    table = json.loads(file.read_text(encoding="utf-8"))
+    return {name: [Example(*pair) for pair in table[name]] for name in ALGORITHMS}
 
 
 def encode(examples: Sequence[Example], length: int | None = None) -> Batch:
