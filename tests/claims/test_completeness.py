@@ -41,6 +41,14 @@ def _flat(values: object) -> Iterator[object]:
         yield values
 
 
+def mutations(test: object) -> Iterator[tuple[str, object]]:
+    """Yield each claim of a parametrised test with what breaks it."""
+    for mark in test.pytestmark:
+        for entry in mark.args[1] if mark.name == "parametrize" else ():
+            claim, *rest = getattr(entry, "values", entry)
+            yield claim, next(part for part in rest if not isinstance(part, str))
+
+
 @pytest.fixture(scope="module")
 def tested() -> dict[str, dict[str, set[str]]]:
     """For each test file of a subject, the ids that each of its two tests takes."""
@@ -93,3 +101,13 @@ def test_every_claim_that_runs_is_asserted_and_broken_on_purpose(
     test: str, tested: dict[str, dict[str, set[str]]]
 ) -> None:
     assert lacking(lambda e: not e.measure or e.id in tested[file_of(e)][test]) == []
+
+
+def test_the_sweep_over_mutations_knows_the_name_of_each() -> None:
+    """With ``--run-slow -k under_mutation`` every claim is broken by one of these."""
+    named = {}
+    for path in {file_of(entry) for entry in STATEMENTS}:
+        test = load(TOP / path).test_claim_fails_under_mutation
+        for claim, breaks in mutations(test):
+            named[claim] = getattr(breaks, "name", None) or breaks.__name__
+    assert lacking(lambda e: not e.measure or named.get(e.id)) == []

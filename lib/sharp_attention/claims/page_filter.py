@@ -28,7 +28,7 @@ def controls(claims: Sequence[Claim]) -> LedgerPage:
     """
     papers = Counter(claim.paper for claim in claims)
     parts = Counter(part_of(claim) for claim in claims)
-    verdicts = Counter(claim.status for claim in claims)
+    verdicts = Counter(str(claim.status) for claim in claims)
     fields = (
         _select("paper", "Paper", PAPERS, papers),
         _select("part", "Part", {part: part for part in PARTS}, parts),

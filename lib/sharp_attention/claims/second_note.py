@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -43,7 +44,8 @@ def _operations(attention: Callable[..., jax.Array], length: int) -> float:
     """Floating-point operations that the compiler counts, 64 numbers a token."""
     tokens = jnp.ones((length, 64))
     compiled = jax.jit(attention).lower(tokens, tokens, tokens).compile()
-    return float(compiled.cost_analysis()["flops"])
+    costs: Any = compiled.cost_analysis()
+    return float(costs["flops"])
 
 
 @_note(
