@@ -7,7 +7,7 @@ from sharp_attention.experiments import two_level
 from sharp_attention.theory import escapes
 
 SIZES = {"selective": (2, 3, 16, 300)}
-DEFAULT = (2, 4, 16, 17, 1024, 16384)
+DEFAULT = (2, 17, 16384)
 FIELDS = ("weight", "share", "signal_to_noise")
 
 
