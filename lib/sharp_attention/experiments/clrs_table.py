@@ -37,6 +37,7 @@ __all__ = [
     "by_size",
     "compare",
     "heads_by_size",
+    "in_range",
     "read",
     "verdicts",
     "wilson",
@@ -173,6 +174,27 @@ def verdicts(table: pd.DataFrame) -> pd.DataFrame:
             for arm in _ARMS[1:]
         ]
     )
+
+
+def in_range(table: pd.DataFrame, algorithm: str, arm: str) -> tuple[float, float]:
+    """Compare one arm with softmax at the sizes of training.
+
+    No criterion was set for this beforehand: it is an observation.
+
+    Parameters
+    ----------
+    table : of `read`
+    algorithm, arm : as for `compare`
+
+    Returns
+    -------
+    mean paired difference of accuracy over seeds, in shares, and the half-width of its
+    95 % interval (Student's); both NaN with fewer than two seeds
+    """
+    check_choice("algorithm", algorithm, list(table["algorithm"].unique()))
+    check_choice("arm", arm, _ARMS[1:])
+    chosen = (table["algorithm"] == algorithm) & table["size"].isin(TRAINING_SIZES)
+    return _paired_difference(table[chosen], arm)
 
 
 def heads_by_size(folder: Path | None = None) -> pd.DataFrame:
