@@ -2,12 +2,15 @@
 
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+from matplotlib import pyplot as plt
 from sphinx.addnodes import start_of_file
 
 import build_pdf
+from sharp_attention.figures import publish
 from sharp_book import latex
 
 
@@ -45,7 +48,8 @@ def book():
     subtrees = [SimpleNamespace(caption=c, items=n) for c, n in parts.items()]
     site = SimpleNamespace(root=SimpleNamespace(subtrees=subtrees))
     env = SimpleNamespace(external_site_map=site)
-    return document, SimpleNamespace(env=env, builder=SimpleNamespace(format="latex"))
+    builder = SimpleNamespace(format="latex")
+    return document, SimpleNamespace(env=env, builder=builder, srcdir="missing")
 
 
 def test_chapters_stand_under_their_parts(book):
@@ -76,6 +80,30 @@ def test_what_is_for_the_screen_is_left_out(book):
     latex._prepare(app, document, "index")
     assert [image["uri"] for image in document.findall(nodes.image)] == ["light.svg"]
     assert len(list(document.findall(nodes.literal_block))) == 1
+
+
+def test_a_published_figure_is_printed_with_its_caption(book, tmp_path):
+    document, app = book
+    app.srcdir = tmp_path
+    table = pd.DataFrame({"x": [1]})
+    figure = publish.publish(
+        plt.figure(),
+        table,
+        name="empty",
+        caption="Nothing to be seen.",
+        alt="An empty figure, drawn for a test.",
+        source=publish.publish,
+    )
+    (tmp_path / "figure.png").write_bytes(figure.png)
+    page = next(document.findall(start_of_file))
+    page += nodes.image(uri="figure.png")
+    page += nodes.image(uri="missing.png")
+    latex._prepare(app, document, "index")
+    assert [node.astext() for node in page.children[1:4]] == [
+        "",
+        "Nothing to be seen.",
+        "",
+    ]
 
 
 def test_the_site_is_left_alone(book):

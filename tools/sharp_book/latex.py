@@ -1,6 +1,9 @@
 """The printed edition: parts and chapters, and what it leaves out."""
 
+from pathlib import Path
+
 from docutils import nodes
+from PIL import Image
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
@@ -18,10 +21,24 @@ def _prepare(app: Sphinx, document: nodes.document, _: str) -> None:
     for image in list(document.findall(nodes.image)):
         if "only-dark" in image["classes"]:
             image.parent.remove(image)
+        else:
+            _add_caption(image, Path(app.srcdir) / image["uri"])
     for cell in document.findall(nodes.container):
         if "tag_hide-input" in cell["classes"]:
             _without_input(cell)
     _raise_parts(app, document)
+
+
+def _add_caption(image: nodes.image, path: Path) -> None:
+    """Print the description that a published figure carries, see `figures.publish`."""
+    if path.suffix != ".png" or not path.is_file():
+        return
+    with Image.open(path) as picture:
+        caption = picture.info.get("Description")
+    if caption:
+        place = image.parent.index(image) + 1
+        text = nodes.emphasis("", caption)
+        image.parent.insert(place, nodes.paragraph("", "", text))
 
 
 def _without_input(cell: nodes.container) -> None:

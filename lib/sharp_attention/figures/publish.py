@@ -126,7 +126,7 @@ def publish(
     require(not data.empty, "data", "a table with rows", data.shape)
     if lab is not None:
         check_choice("lab", lab, LABS)
-    svg, png = _svg(figure, name, alt), _png(figure)
+    svg, png = _svg(figure, name, alt), _png(figure, caption)
     plt.close(figure)
     return PublishedFigure(
         name=name,
@@ -185,9 +185,14 @@ def _svg(figure: Figure, name: str, alt: str) -> str:
     return re.sub(r"\n\s*", "\n", text).replace("<svg ", opening, 1).strip()
 
 
-def _png(figure: Figure) -> bytes:
+def _png(figure: Figure, caption: str) -> bytes:
     buffer = io.BytesIO()
+    # The printed edition reads the caption from the picture's own description.
     figure.savefig(
-        buffer, format="png", dpi=160, bbox_inches="tight", metadata={"Software": None}
+        buffer,
+        format="png",
+        dpi=160,
+        bbox_inches="tight",
+        metadata={"Software": None, "Description": caption},
     )
     return buffer.getvalue()
