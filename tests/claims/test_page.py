@@ -140,3 +140,13 @@ def test_unknown_paper_and_chapter_are_refused() -> None:
         page.tables(CLAIMS, "third")
     with pytest.raises(ValueError, match="chapter must be one of"):
         page.tables([claim(chapter="nowhere")], "softmax-not-enough")
+
+
+def test_a_reader_without_html_has_the_words() -> None:
+    lines = repr(page.tables(CLAIMS, "softmax-not-enough")).splitlines()
+    assert lines[0] == page.THEOREMS
+    (early,) = (line for line in lines if "; early)" in line)
+    assert early.startswith("- 1 < 2 & 3 > 2. (Fig. 1; early) Quoted: ")
+    assert "computed: 0.6 [0.55, 0.65]. ✗ differs" in early
+    counts = repr(page.overview(CLAIMS)).splitlines()
+    assert counts[0].startswith("Softmax is not enough: 2 reproduced")

@@ -64,14 +64,18 @@ THEOREMS = "Lemmas, theorems and what refines them"
 _THEOREM = re.compile("(lemma|theorem|proposition|corollary|result) ", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LedgerPage:
-    """A piece of HTML that a notebook shows as it is."""
+    """A piece of HTML that a notebook shows as it is, and its words for print."""
 
     html: str
+    text: str = ""
 
     def _repr_html_(self) -> str:
         return self.html
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def part_of(claim: Claim) -> str:
@@ -101,7 +105,11 @@ def overview(claims: Sequence[Claim]) -> LedgerPage:
         for paper, title in PAPERS.items()
     ]
     table = _table("Verdicts of each paper", ["Paper", *heads.values()], rows)
-    return LedgerPage(_STYLE + table)
+    words = [
+        f"{title}: " + ", ".join(f"{counts[paper, s]} {s}" for s in wording.SYMBOLS)
+        for paper, title in PAPERS.items()
+    ]
+    return LedgerPage(_STYLE + table, "\n".join(words))
 
 
 def tables(claims: Sequence[Claim], paper: str) -> LedgerPage:
@@ -119,11 +127,13 @@ def tables(claims: Sequence[Claim], paper: str) -> LedgerPage:
         return LedgerPage("<p>No claim of this paper is entered.</p>")
     ordered = sorted(chosen, key=lambda c: (order.index(_group(c)), _part_order(c)))
     heads = ["Statement", "Quoted", "Computed", "Verdict"]
-    html = [
-        _table(f"{PAPERS[paper]}: {name}", heads, [_claim(claim) for claim in group])
-        for name, group in groupby(ordered, _group)
-    ]
-    return LedgerPage(_STYLE + "".join(html))
+    html, words = [], []
+    for name, members in groupby(ordered, _group):
+        group = list(members)
+        rows = [_claim(claim) for claim in group]
+        html.append(_table(f"{PAPERS[paper]}: {name}", heads, rows))
+        words += [name, *map(_words, group), ""]
+    return LedgerPage(_STYLE + "".join(html), "\n".join(words))
 
 
 def _group(claim: Claim) -> str:
@@ -151,6 +161,15 @@ def _claim(claim: Claim) -> str:
         f' data-part="{part_of(claim)}"'
     )
     return _row(title, cells, attributes)
+
+
+def _words(claim: Claim) -> str:
+    """One claim as a line of plain text."""
+    return (
+        f"- {claim.statement} ({claim.place}; {claim.id}) Quoted: "
+        f"{wording.quoted(claim)}; computed: {wording.computed(claim)}. "
+        f"{wording.verdict(claim)}"
+    )
 
 
 def _evidence(claim: Claim) -> str:
