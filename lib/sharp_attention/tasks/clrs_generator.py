@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -61,7 +62,10 @@ def sampler(algorithm: str, size: int, seed: int) -> Callable[[], tuple[str, str
     )
 
     def draw() -> tuple[str, str]:
-        sample = source.next(batch_size=1)
+        with warnings.catch_warnings():
+            # The geometry crosses vectors of the plane, which NumPy 2 frowns on.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            sample = source.next(batch_size=1)
         question, answer = generator.clrs_utils.format_clrs_example(algorithm, sample)
         return question, answer
 
