@@ -11,6 +11,7 @@ from sharp_attention.claims import (  # noqa: F401
     adaptive_weights,
     bayes_optimal,
     class_vote,
+    clrs_text,
     dispersion,
     dispersion_theorem,
     entropy_floor,
