@@ -23,7 +23,7 @@ def test_rows_tend_to_their_limit(name: str, gap: float) -> None:
     if math.isinf(limit.signal_to_noise):
         assert near.signal_to_noise > 500
     else:
-        # The rate of softmax, and that of a row whose hay is halved.
+        # Largest for differential attention, whose hay is halved: (2 e^gap - 1) / √n.
         left = 3 * math.exp(gap) / math.sqrt(FAR)
         assert near.signal_to_noise == pytest.approx(limit.signal_to_noise, abs=left)
 

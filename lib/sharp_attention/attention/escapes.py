@@ -283,7 +283,7 @@ def discontinuous_feed_forward(
     inputs : (..., features)
     inner, bias, outer : (hidden, features), (hidden,) and (outputs, hidden)
     """
-    before = inputs @ inner.T + bias
+    before = jnp.asarray(inputs) @ inner.T + bias
     steps = jnp.where(jnp.isnan(before), jnp.nan, before > 0)
     return steps.astype(before.dtype) @ outer.T
 

@@ -4,10 +4,10 @@ The two-level row: n keys, one logit ahead by the gap, all others at 0; closed f
 our derivation for every map (for softmax it is the extremal row of Lemma 2.1).
 Three numbers say what a map makes of it:
 
-    weight            w of the leader
-    share             w / (w + Σ |hay|), the leader's part of all that is read
-    signal to noise   w / (Σ hay²)^(1/2); with values of random sign on the hay, the
-                      attended vector is w v + noise of this relative size
+- weight: w of the leader;
+- share: w over the sum of all absolute weights, the leader's part of what is read;
+- signal to noise: w over the root of the sum of squares of the hay; with values of
+  random sign on the hay, the attended vector is w v plus noise of this relative size.
 
 Weights can stay while the share vanishes (maps that do not normalise), and vanish
 while signal to noise grows (log-n scaling at a gap between 1/(2s) and 1/s).
@@ -114,7 +114,7 @@ def measured(weight: float, mass: float, squares: float) -> Leader:
     Parameters
     ----------
     weight : of the leader
-    mass, squares : Σ |hay| and Σ hay²
+    mass, squares : of the hay: sum of absolute weights, sum of squares
     """
     total = abs(weight) + mass
     share = abs(weight) / total if total else 0.0

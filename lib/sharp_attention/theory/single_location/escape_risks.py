@@ -1,16 +1,16 @@
 """Population risks of maps that escape dispersion, spiked task, k = m k*, v = m_v v*.
 
 With p the posterior of the place and weights α of any kind the risk is
-Bayes + E |m_v α − p|², slr-population (2.5).  p = softmax(√ν χ*) has no zero and knows
+Bayes + E ‖m_v α − p‖², slr-population (2.5).  p = softmax(√ν χ*) has no zero and knows
 no length, so a map reaches the Bayes risk at every length only if m_v α = softmax.
 
 Beyond the five activations of `population` we compute exactly
 
-    log-n             softmax of sharpness c log L, at fixed and at random length
-    hard              the hard maximum
-    windowed          softmax over `width` of the L tokens, the needle anywhere
-    stick-breaking    tokens are independent, so that A and B are geometric sums
-    sparsemax, entmax-1.5    at two tokens, where weights depend on one difference
+- log-n: softmax of sharpness c log L, at fixed and at random length;
+- hard: the hard maximum;
+- windowed: softmax over `width` of the L tokens, the needle anywhere;
+- stick-breaking: tokens are independent, so that A and B are geometric sums;
+- sparsemax, entmax-1.5: at two tokens, where weights depend on one difference;
 
 and say so where there is no value: sparsemax, entmax and top-k at three tokens or more
 need order statistics and are not computed here.
