@@ -16,6 +16,8 @@ from sharp_attention.claims import (  # noqa: F401
     dispersion_theorem,
     entropy_floor,
     entropy_statistics,
+    escape_training,
+    escapes,
     figure_3,
     finite_precision,
     finite_samples,

@@ -82,7 +82,7 @@ def draw_leader(table: pd.DataFrame, field: str, title: str) -> Figure:
 def _draw_family(
     axes: Axes, table: pd.DataFrame, field: str, names: Sequence[str]
 ) -> None:
-    axes.set(xscale="log", yscale="log", ylim=(2e-5, 60))
+    axes.set(xscale="log", yscale="log", ylim=(2e-5, 300))
     for name in names:
         rows = table[table["name"] == name]
         drawn = rows[(rows[field] > 0) & (rows[field] < float("inf"))]
@@ -91,7 +91,7 @@ def _draw_family(
         colour = COLOURS[name]
         axes.plot(drawn["num_keys"], drawn[f"{field}_theory"], color=colour)
         axes.plot(drawn["num_keys"], drawn[field], "o", color=colour, label=name)
-    axes.legend(fontsize=8.5, loc="lower left", labelcolor="linecolor")
+    axes.legend(fontsize=8.5, loc="lower center", labelcolor="linecolor")
 
 
 def draw_retrained(table: pd.DataFrame) -> Figure:
