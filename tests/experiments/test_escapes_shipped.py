@@ -49,7 +49,9 @@ def test_weights_are_evaluated_again(shipped, name: str) -> None:
         assert row[field] == pytest.approx(expected[field], rel=1e-3)
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "sparsemax"])
+@pytest.mark.parametrize(
+    "name", ["sigmoid", pytest.param("sparsemax", marks=pytest.mark.slow)]
+)
 def test_first_steps_are_taken_again(monkeypatch, name: str) -> None:
     monkeypatch.setattr(training, "_STEPS_PER_CALL", 100)
     recipe = training.TrainingRecipe(seed=0, num_steps=100)

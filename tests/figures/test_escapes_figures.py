@@ -41,6 +41,7 @@ def test_retrained_draws_every_map() -> None:
     plt.close(figure)
 
 
+@pytest.mark.slow
 def test_risks_are_above_bayes_and_softmax_on_it() -> None:
     table = escapes.risk_table(signal=4.0, length=5, width=3)
     assert list(dict.fromkeys(table["tokens"])) == ["2", "5", "2 or 5"]
