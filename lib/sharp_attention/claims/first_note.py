@@ -173,7 +173,7 @@ def _declare_fine_tune(name: str, statement: str) -> None:
     @_note(
         f"gemma-fine-tune-{name}",
         place="section on CLRS-Text",
-        chapter="adaptive-temperature",
+        chapter="clrs-text",
         confidence="A",
         statement=f"{statement} (needs the weights of Gemma 2B and two fine-tunes of "
         "it, with softmax and with adaptive temperature in all heads, whose settings "
@@ -181,7 +181,8 @@ def _declare_fine_tune(name: str, statement: str) -> None:
         quoted_value=0.0,
         comparison="at least",
         expected="not run here",
-        command="pip install dm-clrs, then fine-tune google/gemma-2b on its strings",
+        command="python tools/fine_tune_clrs.py google/gemma-2b --weights adaptive "
+        "--output tuned",
     )
     def _needs_fine_tune() -> Measurement:
         raise NotImplementedError("needs a fine-tune of Gemma")
