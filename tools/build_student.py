@@ -117,11 +117,14 @@ def main() -> int:
     """Build the notebooks and the site; return 0 if all is well."""
     start = time.perf_counter()
     write_notebooks(STUDENT / "notebooks")
+    executed = get_cache(cache.choose(TOP))
     try:
-        write_sources(SOURCE, get_cache(cache.choose(TOP)))
+        write_sources(SOURCE, executed)
     except KeyError:
         print("A chapter has changed since it was executed: make book first.")
         return 1
+    finally:
+        executed.db.dispose()
     site = STUDENT / "html"
     if status := build_site(SOURCE, site):
         print("The student edition was not built.", file=sys.stderr)
