@@ -1,5 +1,6 @@
 """The book in a zip: unpacked, opened from a folder, with the network off."""
 
+import re
 import zipfile
 
 import pytest
@@ -39,6 +40,7 @@ def visitor(unpacked):
 
 def test_every_page_works(unpacked, visitor):
     page, requests, complaints = visitor
+    interactive: list[str] = []
     for path in sorted(unpacked.rglob("*.html")):
         name = path.relative_to(unpacked).as_posix()
         if name.startswith("_static/") or name in {*FORWARDING, "search.html"}:
@@ -47,7 +49,12 @@ def test_every_page_works(unpacked, visitor):
         page.evaluate("window.MathJax?.startup?.promise")
         formulas = len(parsed(name).select("span.math, div.math"))
         assert page.locator("mjx-container").count() >= formulas, name
+        for figure in parsed(name).find_all(re.compile("^sharp-lab-")):
+            # Its controls are made by the script, from the data in the page.
+            assert page.locator(f"{figure.name} input").count() >= 1, name
+            interactive.append(figure.name)
         assert complaints == [], name
+    assert len(interactive) >= 4
     assert {url.split(":")[0] for url in requests} <= {"file", "data", "blob"}
 
 
