@@ -4,14 +4,13 @@ One browser for all, with the network off; each page is loaded once.
 """
 
 import itertools
-import os
 from dataclasses import dataclass, field
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from browser import FLAGS, find_chromium, serve
+from browser import serve
 from site_pages import SITE, opened_pages, page_names
 from site_pages import page as parsed
 
@@ -57,20 +56,6 @@ Only the check of colours sees the page like that. Two texts of one kind have th
 colours, and to check all of a long chapter takes ten seconds. The inside of a picture
 is no text, and a formula has its paragraph's colour.
 """
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = find_chromium()
-    if program is None:
-        missing = "no Chromium found (set SHARP_ATTENTION_CHROMIUM to its path)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,8 @@
 """The ledger's filter as readers use it: from a folder, by keyboard, or not at all."""
 
-import os
-
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from browser import FLAGS, find_chromium
 from site_pages import SITE
 
 pytestmark = pytest.mark.browser
@@ -15,22 +12,8 @@ ROWS = "table.sharp-ledger tr[data-status]"
 FORM = "form.sharp-ledger-filter"
 
 
-@pytest.fixture(scope="module")
-def chromium(built):
-    program = find_chromium()
-    if program is None:
-        missing = "no Chromium found (set SHARP_ATTENTION_CHROMIUM to its path)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def page(chromium):
+def page(chromium, built):
     """The page, opened from its folder: there is no server, and no network."""
     context = chromium.new_context()
     page, complaints = context.new_page(), []

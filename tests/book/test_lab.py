@@ -3,15 +3,13 @@
 import functools
 import itertools
 import math
-import os
 import re
 
 import jax
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 
-from browser import FLAGS, find_chromium, serve
+from browser import serve
 from sharp_attention.attention import activations, entropy, temperature
 from sharp_attention.experiments import finite_sample_tables, phase_risks
 from sharp_attention.figures import lab, publish, style
@@ -22,20 +20,6 @@ from site_pages import SITE, TOP, page
 pytestmark = pytest.mark.browser
 
 ASSETS = TOP / "book" / "_assets" / "lab"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = find_chromium()
-    if program is None:
-        missing = "no Chromium found (set SHARP_ATTENTION_CHROMIUM to its path)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import zipfile
 import pytest
 
 import build_offline
-from browser import FLAGS, find_chromium
 from site_pages import FORWARDING, SITE
 from site_pages import page as parsed
 
@@ -23,19 +22,14 @@ def unpacked(built, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def visitor(unpacked):
+def visitor(chromium):
     """An open page, what it asked for, and what it complained about."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        program = find_chromium()
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        page, requests, complaints = browser.new_page(), [], []
-        page.on("request", lambda r: requests.append(r.url))
-        page.on("pageerror", lambda e: complaints.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
-        yield page, requests, complaints
-        browser.close()
+    page, requests, complaints = chromium.new_page(), [], []
+    page.on("request", lambda r: requests.append(r.url))
+    page.on("pageerror", lambda e: complaints.append(str(e)))
+    page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+    yield page, requests, complaints
+    page.close()
 
 
 def test_every_page_works(unpacked, visitor):

@@ -1,13 +1,10 @@
 """The decks: whole, offline, readable in 16:9, moved by keys."""
 
-import os
 import re
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 import build_slides
-from browser import FLAGS, find_chromium
 from site_pages import SITE
 
 DECKS = sorted(path.stem for path in build_slides.DECKS.glob("*.md"))
@@ -56,20 +53,6 @@ def test_deck_names_no_other_host(decks, name):
     ] == []
     for part in loaded:
         assert part.startswith("data:") or (decks / part).is_file()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = find_chromium()
-    if program is None:
-        missing = "no Chromium found (set SHARP_ATTENTION_CHROMIUM to its path)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

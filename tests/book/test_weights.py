@@ -4,10 +4,9 @@ import csv
 import statistics
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 import weigh_pages
-from browser import FLAGS, find_chromium, serve
+from browser import serve
 from site_pages import SITE, opened_pages, page
 
 PAINTS = """
@@ -24,17 +23,6 @@ def recorded(built):
     assert path.is_file(), "run `python tools/weigh_pages.py` first"
     with path.open(encoding="utf-8") as file:
         return {row["page"]: row for row in csv.DictReader(file)}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium found")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
