@@ -10,6 +10,7 @@ import pytest
 from sharp_attention.experiments import (
     catalogue,
     clrs_decoding,
+    clrs_scoring,
     clrs_text,
     clrs_training,
 )
@@ -99,7 +100,7 @@ def test_arms_share_the_weights_that_softmax_trained() -> None:
 
 @pytest.mark.parametrize("rule", ["softmax", "adaptive"])
 def test_one_pass_scores_what_greedy_decoding_writes(model, texts, rule: str) -> None:
-    row, heads = clrs_text.evaluate(model, texts, span=19, weights=rule)
+    row, heads = clrs_scoring.evaluate(model, texts, span=19, weights=rule)
     written = clrs_decoding.greedy(model, texts, span=19, weights=rule)
     exact = (written == texts.characters).all(axis=1).sum()
     assert row["correct"] == exact
@@ -114,12 +115,12 @@ def test_one_pass_scores_what_greedy_decoding_writes(model, texts, rule: str) ->
 def test_one_wrong_character_spoils_an_answer(model, monkeypatch) -> None:
     examples = [SAMPLES["insertion_sort"][0]] * 64
     texts = task.encode(examples)
-    columns = clrs_text._num_columns(texts)
+    columns = clrs_scoring._num_columns(texts)
     right = np.ones((1, 64, columns), bool)
     right[0, :10, -3] = False
     seen = {name: np.ones((1, 2, 2)) for name in ("entropy", "spread", "top_weight")}
-    monkeypatch.setattr(clrs_text, "_measure", lambda *_: (right, seen))
-    row, _ = clrs_text.evaluate(model, texts, span=9, weights="softmax")
+    monkeypatch.setattr(clrs_scoring, "_measure", lambda *_: (right, seen))
+    row, _ = clrs_scoring.evaluate(model, texts, span=9, weights="softmax")
     assert row["correct"] == 54
     assert row["characters"] - row["characters_correct"] == 10
 
@@ -136,7 +137,9 @@ def test_impossible_tests_are_refused(model, texts, changes: dict, words: str) -
     rows = changes.pop("rows", 64)
     fewer = task.Batch(*(array[:rows] for array in texts))
     with pytest.raises(ValueError, match=words):
-        clrs_text.evaluate(model, fewer, **{"span": 19, "weights": "softmax"} | changes)
+        clrs_scoring.evaluate(
+            model, fewer, **{"span": 19, "weights": "softmax"} | changes
+        )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 from sharp_attention.experiments import (
     artefacts,
     clrs_decoding,
+    clrs_scoring,
     clrs_table,
     clrs_text,
     clrs_training,
@@ -71,7 +72,7 @@ def test_shipped_weights_are_tested_again(
     span = texts(8).characters.shape[1] - 1
     heads = artefacts.read_table("clrs-text", "heads.csv")
     for size in sizes:
-        row, seen = clrs_text.evaluate(
+        row, seen = clrs_scoring.evaluate(
             models[trained], texts(size), span=span, weights=used
         )
         chosen = {"algorithm": "minimum", "seed": 0, "arm": arm, "size": size}
@@ -91,7 +92,7 @@ def test_shipped_weights_are_tested_again(
 def test_trained_models_write_what_one_pass_scores(models, rule: str) -> None:
     few = task.Batch(*(array[:64] for array in texts(8)))
     span = few.characters.shape[1] - 1
-    row, _ = clrs_text.evaluate(models[rule], few, span=span, weights=rule)
+    row, _ = clrs_scoring.evaluate(models[rule], few, span=span, weights=rule)
     written = clrs_decoding.greedy(models[rule], few, span=span, weights=rule)
     assert (written == few.characters).all(axis=1).sum() == row["correct"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sharp_attention.attention import activations, temperature
-from sharp_attention.models import decoder
-from sharp_attention.models.decoder import Decoder, fitted_places, random_places
+from sharp_attention.models.decoder import RULES, Decoder
+from sharp_attention.models.places import random_places
 from sharp_attention.models.positions import rotate, rotate_at
 
 LENGTH, CHARACTERS = 24, 9
@@ -107,7 +107,7 @@ def test_watched_heads_are_those_of_the_model(model, inputs, rule: str) -> None:
     for b, h, q in ((0, 0, 0), (3, 1, 4)):
         visible = np.asarray(where)[b] & (np.arange(LENGTH) <= LENGTH - 5 + q)
         row = logits[b, h, q][visible]
-        weights = np.asarray(decoder.RULES[rule](row), np.float64)
+        weights = np.asarray(RULES[rule](row), np.float64)
         assert seen.spread[0, b, h, q] == pytest.approx(np.ptp(row), rel=1e-4)
         assert seen.top_weight[0, b, h, q] == pytest.approx(weights.max(), rel=1e-4)
         entropy = -(weights * np.log(weights)).sum()
@@ -119,24 +119,6 @@ def test_rotation_at_whole_places_is_the_plain_one() -> None:
     places = jnp.broadcast_to(jnp.arange(7.0), (2, 7))
     expected = rotate(vectors.swapaxes(1, 2)).swapaxes(1, 2)
     np.testing.assert_allclose(rotate_at(vectors, places), expected, atol=1e-6)
-
-
-def test_random_gaps_are_one_or_less() -> None:
-    places = np.asarray(random_places(jax.random.key(1), 4000, 6))
-    gaps = np.diff(places, axis=-1)
-    np.testing.assert_allclose(gaps, gaps[:, :1] * np.ones(5), rtol=1e-5)
-    assert gaps.min() >= decoder.NARROWEST_GAP
-    assert gaps.max() == 1
-    plain = (gaps[:, 0] == 1).mean()
-    error = np.sqrt(0.85 * 0.15 / 4000)
-    assert abs(plain - decoder.PLAIN_SHARE) < 5 * error
-
-
-def test_fitted_places_stay_in_the_span() -> None:
-    np.testing.assert_array_equal(fitted_places(1, 5, 9)[0], np.arange(5))
-    assert float(fitted_places(3, 100, 25).max()) < 25
-    with pytest.raises(ValueError, match="span must be >= 1"):
-        fitted_places(1, 5, 0)
 
 
 def test_parameters_come_back(model) -> None:

@@ -1,13 +1,14 @@
 """Write the answers of CLRS-Text character by character: the slow way to score them.
 
-`clrs_text.evaluate` needs one pass; this is what it stands for.
+`clrs_scoring.evaluate` needs one pass; this is what it stands for.
 """
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from sharp_attention.models.decoder import Decoder, fitted_places
+from sharp_attention.models.decoder import Decoder
+from sharp_attention.models.places import fitted_places
 from sharp_attention.tasks import clrs_text
 
 __all__ = ["greedy"]

@@ -28,6 +28,7 @@ from scipy import stats
 from sharp_attention._checks import check_choice, check_integer, require
 from sharp_attention.experiments import artefacts
 from sharp_attention.experiments.clrs_training import TRAINING_SIZES
+from sharp_attention.numerics.statistics import mean_interval
 
 __all__ = [
     "ENOUGH_SEEDS",
@@ -226,9 +227,7 @@ def _paired_difference(rows: pd.DataFrame, arm: str) -> tuple[float, float]:
     wide = rows.pivot_table("accuracy", "seed", "arm")
     if len(wide) < 2:
         return float("nan"), float("nan")
-    gains = (wide[arm] - wide["softmax"]).to_numpy()
-    quantile = float(stats.t.ppf(0.975, len(gains) - 1))
-    return float(gains.mean()), quantile * float(stats.sem(gains))
+    return mean_interval((wide[arm] - wide["softmax"]).to_numpy())
 
 
 def _judge(

@@ -10,11 +10,6 @@ softmax        softmax        softmax
 adaptive-test  softmax        adaptive temperature, the weights of ``softmax``
 adaptive       adaptive       adaptive temperature
 
-An answer counts if every character of it is right, its empty line included.
-It is scored by one pass over the question and the true answer: greedy decoding gives
-the true answer if and only if every character of it has the largest logit after the
-true ones before it, since by induction they are then what greedy decoding has written.
-
 The polynomial is the paper's, and nothing is tuned on sizes beyond 8.
 The criterion for a result that allows no conclusion is `clrs_table.verdict`, which was
 written before any result was read.
@@ -25,18 +20,14 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
 from safetensors.numpy import save as safetensors_bytes
 
-from sharp_attention._checks import check_choice, check_integer, require
+from sharp_attention.experiments.clrs_scoring import evaluate
 from sharp_attention.experiments.clrs_training import (
     STEPS_PER_LOSS,
     TRAINING_SIZES,
     Recipe,
-    answer_columns,
     data_checksum,
     train,
     training_texts,
@@ -50,10 +41,9 @@ from sharp_attention.experiments.records import (
     Scale,
 )
 from sharp_attention.experiments.workspace import Workspace
-from sharp_attention.models.decoder import Decoder, fitted_places
 from sharp_attention.tasks import clrs_text
 
-__all__ = ["ARMS", "EXPERIMENT", "TASKS", "TEST_SIZES", "evaluate"]
+__all__ = ["ARMS", "EXPERIMENT", "TASKS", "TEST_SIZES"]
 
 ARMS = {
     "softmax": ("softmax", "softmax"),
@@ -84,7 +74,6 @@ _NUM_STEPS = {
 }
 
 _TEST_SEED = 20_000
-_TEXTS_PER_BLOCK = 64
 
 _SHIPPED_SIZES = (4, 8, 12)
 """Tests of `minimum` whose texts are kept beside two models, to be read again."""
@@ -160,82 +149,6 @@ def test_texts(algorithm: str, num_texts: int) -> dict[int, clrs_text.Batch]:
     return batches
 
 
-def evaluate(
-    model: Decoder, texts: clrs_text.Batch, *, span: int, weights: str
-) -> tuple[Row, list[Row]]:
-    """Put questions of one size to a model.
-
-    Parameters
-    ----------
-    model : trained
-    texts : questions with their true answers, a multiple of 64
-    span : the length of the rows in training, which `fitted_places` keep to
-    weights : "softmax" or "adaptive", in every head
-
-    Returns
-    -------
-    the number of texts, how many are answered right to the last character and how
-    many of the characters are right; and for each head the means over texts of
-    entropy (nats), spread and top weight at the place that writes the first character
-    of the answer
-    """
-    check_choice("weights", weights, ("softmax", "adaptive"))
-    check_integer("span", span, at_least=1)
-    num_texts = len(texts.characters)
-    whole = num_texts % _TEXTS_PER_BLOCK == 0
-    require(whole, "texts", f"a multiple of {_TEXTS_PER_BLOCK}", num_texts)
-    blocks = (num_texts // _TEXTS_PER_BLOCK, _TEXTS_PER_BLOCK, -1)
-    right, seen = jax.device_get(
-        _measure(
-            model,
-            texts.characters.reshape(blocks),
-            texts.is_answer.reshape(blocks),
-            span,
-            _num_columns(texts),
-            weights,
-        )
-    )
-    asked = texts.is_answer[:, -right.shape[-1] :]
-    right = right.reshape(asked.shape) | ~asked
-    row = {
-        "num_texts": num_texts,
-        "correct": int(right.all(axis=-1).sum()),
-        "characters": int(asked.sum()),
-        "characters_correct": int((right & asked).sum()),
-    }
-    return row, _head_rows(seen)
-
-
-@functools.partial(jax.jit, static_argnames=("span", "num_answers", "weights"))
-def _measure(
-    model: Decoder,
-    characters: Int[Array, "blocks texts length"],
-    is_answer: Bool[Array, "blocks texts length"],
-    span: int,
-    num_answers: int,
-    weights: str,
-) -> tuple[Bool[Array, "blocks texts answers"], dict[str, Array]]:
-    def block(data: tuple[Array, Array]) -> tuple[Array, dict[str, Array]]:
-        texts, asked = data
-        before = texts[:, :-1]
-        places = fitted_places(len(before), before.shape[1], span)
-        logits = model(
-            before, places, before > 0, num_queries=num_answers, weights=weights
-        )
-        right = jnp.argmax(logits, axis=-1) == texts[:, -num_answers:]
-        first = jnp.argmax(asked[:, -num_answers:], axis=-1)
-        seen = model.watch(
-            before, places, before > 0, num_queries=num_answers, weights=weights
-        )._asdict()
-        chosen = {
-            name: jnp.take_along_axis(values, first[None, :, None, None], axis=-1)
-            for name, values in seen.items()
-        }
-        return right, {n: jnp.mean(v[..., 0], axis=1) for n, v in chosen.items()}
-
-    return jax.lax.map(block, (characters, is_answer))
-
-
 def span_of_training(recipe: Recipe) -> int:
     """Give the length of the rows in training: all places lie below it."""
     texts = training_texts(recipe.algorithm, recipe.texts_per_size)
@@ -269,26 +182,6 @@ def _texts_bytes(tests: dict[int, clrs_text.Batch]) -> bytes:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
-
-
-def _num_columns(texts: clrs_text.Batch) -> int:
-    """Columns to score, rounded up to a power of two to spare compilations."""
-    needed = 1 << (answer_columns(texts) - 1).bit_length()
-    return min(texts.characters.shape[1] - 1, needed)
-
-
-def _head_rows(seen: dict[str, np.ndarray]) -> list[Row]:
-    _, layers, heads = seen["entropy"].shape
-    means = {n: values.mean(axis=0, dtype=np.float64) for n, values in seen.items()}
-    return [
-        {
-            "layer": layer,
-            "head": head,
-            **{name: float(values[layer, head]) for name, values in means.items()},
-        }
-        for layer in range(layers)
-        for head in range(heads)
-    ]
 
 
 def _loss_rows(recipe: Recipe, rule: str, losses: np.ndarray) -> list[Row]:

@@ -21,7 +21,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from sharp_attention._checks import check_choice, check_integer, require
 from sharp_attention.experiments.workspace import Workspace
-from sharp_attention.models.decoder import Decoder, random_places
+from sharp_attention.models.decoder import Decoder
+from sharp_attention.models.places import random_places
 from sharp_attention.tasks import clrs_text
 
 __all__ = [

@@ -11,11 +11,10 @@ training follows from three runs.
 from pathlib import Path
 
 import pandas as pd
-from scipy import stats
 
 from sharp_attention._checks import require
-from sharp_attention._typing import Float64
-from sharp_attention.experiments import artefacts
+from sharp_attention.experiments.retrieval_runs import read_runs
+from sharp_attention.numerics.statistics import mean_interval
 
 __all__ = ["read", "retrained", "swapped"]
 
@@ -23,24 +22,9 @@ __all__ = ["read", "retrained", "swapped"]
 def read(folder: Path | None = None) -> pd.DataFrame:
     """Read all runs: a row for each trained map, seed, size and tested map.
 
-    Parameters
-    ----------
-    folder : of the artefact; by default where ``reproduce`` writes it
-
-    Returns
-    -------
-    table as the experiment writes it, with `accuracy` and `ranked` (sets whose largest
-    logit is the true maximum's) in per cent beside the counts
-
-    Raises
-    ------
-    FileNotFoundError
-        With the command that makes it.
+    The argument, the columns and the errors are those of `read_runs`.
     """
-    table = artefacts.read_table("escapes", "accuracy.csv", folder)
-    table["accuracy"] = 100 * table["correct"] / table["num_sets"]
-    table["ranked"] = 100 * table["top_is_maximum"] / table["num_sets"]
-    return table
+    return read_runs("escapes", folder)
 
 
 def retrained(table: pd.DataFrame) -> pd.DataFrame:
@@ -88,10 +72,9 @@ def _summary(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in wide.columns:
         for num_items, group in wide.groupby("num_items"):
-            accuracy, error = _interval(group[name].to_numpy(float))
-            gain, gain_error = _interval(
-                (group[name] - group["softmax"]).to_numpy(float)
-            )
+            accuracy, error = mean_interval(group[name].to_numpy(float))
+            gains = (group[name] - group["softmax"]).to_numpy(float)
+            gain, gain_error = mean_interval(gains)
             rows.append(
                 {
                     "name": name,
@@ -104,8 +87,3 @@ def _summary(table: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows).merge(means.reset_index(), on=["name", "num_items"])
-
-
-def _interval(values: Float64) -> tuple[float, float]:
-    quantile = float(stats.t.ppf(0.975, len(values) - 1))
-    return float(values.mean()), quantile * float(stats.sem(values))

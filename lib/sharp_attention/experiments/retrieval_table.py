@@ -14,7 +14,9 @@ from scipy import stats
 
 from sharp_attention._checks import require
 from sharp_attention._typing import Float64
-from sharp_attention.experiments import artefacts, max_retrieval
+from sharp_attention.experiments import max_retrieval
+from sharp_attention.experiments.retrieval_runs import read_runs
+from sharp_attention.numerics.statistics import mean_interval
 from sharp_attention.theory import class_vote
 
 __all__ = [
@@ -60,24 +62,9 @@ QUOTED_FURTHER = pd.DataFrame(
 def read(folder: Path | None = None) -> pd.DataFrame:
     """Read all runs: a row for each arm, seed, size and rule.
 
-    Parameters
-    ----------
-    folder : of the artefact; by default where ``reproduce`` writes it
-
-    Returns
-    -------
-    table as the experiment writes it, with `accuracy` and `ranked` (sets whose largest
-    logit is the true maximum's) in per cent beside the counts
-
-    Raises
-    ------
-    FileNotFoundError
-        With the command that makes it.
+    The argument, the columns and the errors are those of `read_runs`.
     """
-    table = artefacts.read_table("max-retrieval", "accuracy.csv", folder)
-    table["accuracy"] = 100 * table["correct"] / table["num_sets"]
-    table["ranked"] = 100 * table["top_is_maximum"] / table["num_sets"]
-    return table
+    return read_runs("max-retrieval", folder)
 
 
 def main_arm(table: pd.DataFrame) -> pd.DataFrame:
@@ -186,9 +173,7 @@ def _compare(softmax: pd.Series, adaptive: pd.Series) -> dict[Hashable, float]:
     }
     row: dict[Hashable, float] = {}
     for name, values in columns.items():
-        quantile = stats.t.ppf(0.975, len(values) - 1)
-        row[name] = float(values.mean())
-        row[f"{name}_error"] = float(quantile * stats.sem(values))
+        row[name], row[f"{name}_error"] = mean_interval(values)
     row["p_value"] = _paired_p_value(columns["adaptive"], columns["softmax"])
     return row
 

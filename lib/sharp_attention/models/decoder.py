@@ -14,13 +14,7 @@ logits = U norm(x)
 norm(x) = g · x / sqrt(mean(x²) + 1e-6)
 
 Queries and keys are turned by angles that grow with the place of a character (RoPE).
-Places are data.
-In training each text has a gap of its own between neighbours (`random_places`), at test
-the gap that keeps a long text within the span of training (`fitted_places`), so that a
-long text brings no place and no gap that training has not seen.
-This has the purpose of the randomised positions of Ruoss et al. (2023) but not their
-law, a sorted random choice of places, from which a model of this size learned nothing
-in the steps that a CPU allows.
+Places are data, see `sharp_attention.models.places`.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,13 +32,7 @@ from sharp_attention.attention.activations import softmax
 from sharp_attention.attention.temperature import adaptive_softmax
 from sharp_attention.models.positions import rotate_at
 
-__all__ = ["Block", "Decoder", "HeadStatistics", "fitted_places", "random_places"]
-
-NARROWEST_GAP = 0.25
-"""The smallest gap between neighbours in training; the largest is 1."""
-
-PLAIN_SHARE = 0.85
-"""The share of the texts in training whose gap is 1."""
+__all__ = ["Block", "Decoder", "HeadStatistics"]
 
 _TINY = 1e-6
 
@@ -284,43 +272,6 @@ class Decoder(eqx.Module):
 
     def _asking(self, layer: int, length: int, num_queries: int) -> int:
         return num_queries if layer == len(self.blocks) - 1 else length
-
-
-def random_places(
-    rng_key: Array, num_texts: int, length: int
-) -> Float[Array, "num_texts length"]:
-    """Give each text equal gaps of its own: 1 for most of them, else less.
-
-    `PLAIN_SHARE` of the texts have gap 1.
-    The rest are uniform between 1/4 and 1, so that a text of four times the length in
-    training can be read without a place or a gap that training has not seen; see
-    `fitted_places`.
-
-    Parameters
-    ----------
-    rng_key : JAX random key
-    num_texts, length : of the batch
-    """
-    choice_key, gap_key = jax.random.split(rng_key)
-    shape = (num_texts, 1)
-    is_plain = jax.random.bernoulli(choice_key, PLAIN_SHARE, shape)
-    gaps = jax.random.uniform(gap_key, shape, minval=NARROWEST_GAP)
-    return jnp.where(is_plain, 1.0, gaps) * jnp.arange(length)
-
-
-def fitted_places(
-    num_texts: int, length: int, span: int
-) -> Float[Array, "num_texts length"]:
-    """Give all texts gap 1, or where places would leave the span, the gap that fits.
-
-    Parameters
-    ----------
-    num_texts, length : of the batch
-    span : the length of the rows in training
-    """
-    check_integer("span", span, at_least=1)
-    gap = min(1.0, span / length)
-    return jnp.broadcast_to(gap * jnp.arange(length), (num_texts, length))
 
 
 def visible(

@@ -79,10 +79,7 @@ def rotate(
     length, dim = vectors.shape[-2:]
     frequencies = base ** (-jnp.arange(0, dim, 2) / dim)
     angles = jnp.arange(length)[:, None] * frequencies
-    cosine, sine = jnp.cos(angles), jnp.sin(angles)
-    first, second = jnp.split(vectors, 2, axis=-1)
-    turned = [first * cosine - second * sine, first * sine + second * cosine]
-    return jnp.concatenate(turned, axis=-1)
+    return _turn(vectors, angles)
 
 
 def rotate_at(
@@ -102,6 +99,13 @@ def rotate_at(
     dim = vectors.shape[-1]
     frequencies = base ** (-jnp.arange(0, dim, 2) / dim)
     angles = (places[..., None] * frequencies)[:, :, None, :]
+    return _turn(vectors, angles)
+
+
+def _turn(
+    vectors: Float[Array, "... dim"], angles: Float[Array, "... pairs"]
+) -> Float[Array, "... dim"]:
+    """Turn the pairs: p of the first half with p of the second."""
     cosine, sine = jnp.cos(angles), jnp.sin(angles)
     first, second = jnp.split(vectors, 2, axis=-1)
     turned = [first * cosine - second * sine, first * sine + second * cosine]
