@@ -11,7 +11,6 @@ from sharp_attention.models.places import random_places
 from sharp_attention.models.positions import rotate, rotate_at
 
 LENGTH, CHARACTERS = 24, 9
-RULES = ("softmax", "adaptive")
 
 
 @pytest.fixture(scope="module")
