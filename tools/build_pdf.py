@@ -31,6 +31,15 @@ def typeset() -> int:
     return subprocess.run(command, cwd=SOURCE, check=False).returncode
 
 
+def check_references() -> int:
+    """Refuse a book that points to nowhere: TeX prints "??" and is content."""
+    log = (SOURCE / "sharpattention.log").read_text(encoding="utf-8", errors="replace")
+    if "There were undefined references" not in log:
+        return 0
+    print("References are undefined, see sharpattention.log.", file=sys.stderr)
+    return 1
+
+
 def main() -> int:
     """Build, or say what is missing; return 0 unless something failed."""
     if lacking := missing_programs():
@@ -39,7 +48,7 @@ def main() -> int:
     start = time.perf_counter()
     # What an interrupted run has left would stop the next one.
     shutil.rmtree(SOURCE, ignore_errors=True)
-    status = build_book.build("latex") or typeset()
+    status = build_book.build("latex") or typeset() or check_references()
     if status:
         print("The PDF was not built.", file=sys.stderr)
         return status

@@ -7,7 +7,8 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from matplotlib import pyplot as plt
-from sphinx.addnodes import start_of_file
+from sphinx.addnodes import number_reference, start_of_file
+from sphinx_exercise.nodes import exercise_latex_number_reference
 
 import build_pdf
 from sharp_attention.figures import publish
@@ -29,6 +30,19 @@ def test_a_failure_is_a_failure(monkeypatch, capsys):
     assert "not built" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("Output written on sharpattention.pdf", 0),
+        ("LaTeX Warning: There were undefined references.", 1),
+    ],
+)
+def test_a_reference_to_nowhere_is_a_failure(monkeypatch, tmp_path, line, status):
+    monkeypatch.setattr(build_pdf, "SOURCE", tmp_path)
+    (tmp_path / "sharpattention.log").write_text(f"(./sphinx.sty)\n{line}\n")
+    assert build_pdf.check_references() == status
+
+
 @pytest.fixture
 def book():
     """A front page whose last section holds the table of contents, and an app."""
@@ -47,7 +61,10 @@ def book():
         contents += wrapper
     subtrees = [SimpleNamespace(caption=c, items=n) for c, n in parts.items()]
     site = SimpleNamespace(root=SimpleNamespace(subtrees=subtrees))
-    env = SimpleNamespace(external_site_map=site)
+    titles = {name: nodes.title("", f"Chapter {name}") for name in "abc"}
+    env = SimpleNamespace(
+        external_site_map=site, titles=titles, sphinx_exercise_registry={"ex": {}}
+    )
     builder = SimpleNamespace(format="latex")
     return document, SimpleNamespace(env=env, builder=builder, srcdir="missing")
 
@@ -66,6 +83,29 @@ def test_chapters_stand_under_their_parts(book):
         "Chapter c",
     ]
     assert r"{toc}{part}{II. Two}" in found[5]
+
+
+def test_references_use_the_labels_that_are_written(book):
+    document, app = book
+    page = next(document.findall(start_of_file))
+    paragraph = nodes.paragraph()
+    for uri in ("%b#ex", "%b#fig"):
+        text = nodes.inline("", "Exercise 4")
+        paragraph += number_reference("", "", text, refuri=uri)
+    page += paragraph
+    latex._prepare(app, document, "index")
+    own, other = paragraph.children
+    assert isinstance(own, exercise_latex_number_reference)
+    assert (own["refid"], own.astext()) == ("ex", "Exercise 4")
+    assert other["refuri"] == "%b#fig"
+
+
+def test_a_chapter_keeps_its_name_beside_a_section_of_the_same(book):
+    document, app = book
+    latex._prepare(app, document, "index")
+    chapters = document.findall(start_of_file)
+    names = [next(file.findall(nodes.section))["names"] for file in chapters]
+    assert names == [["chapter a"], ["chapter b"], ["chapter c"]]
 
 
 def test_what_is_for_the_screen_is_left_out(book):

@@ -6,6 +6,7 @@ from docutils import nodes
 from PIL import Image
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx_exercise.nodes import exercise_latex_number_reference
 
 __all__ = ["setup"]
 
@@ -26,6 +27,8 @@ def _prepare(app: Sphinx, document: nodes.document, _: str) -> None:
     for cell in document.findall(nodes.container):
         if "tag_hide-input" in cell["classes"]:
             _without_input(cell)
+    _point_to_exercises(app, document)
+    _name_chapters(app, document)
     _raise_parts(app, document)
 
 
@@ -46,6 +49,31 @@ def _without_input(cell: nodes.container) -> None:
     for part in list(cell.findall(nodes.container)):
         if "cell_input" in part["classes"]:
             part.parent.remove(part)
+
+
+def _point_to_exercises(app: Sphinx, document: nodes.document) -> None:
+    """Let references from other chapters use the labels that sphinx-exercise writes.
+
+    It does so within a chapter; elsewhere Sphinx would point to labels of its own.
+    """
+    for reference in list(document.findall(addnodes.number_reference)):
+        label = reference.get("refuri", "").partition("#")[2]
+        if label in app.env.sphinx_exercise_registry:
+            own = exercise_latex_number_reference(refid=label)
+            own += nodes.Text(reference.astext())
+            reference.replace_self(own)
+
+
+def _name_chapters(app: Sphinx, document: nodes.document) -> None:
+    """Restore names of chapters that docutils drops where a section has the same.
+
+    By them sphinx-proof finds the chapter of a theorem, its number and its label.
+    """
+    for file in document.findall(addnodes.start_of_file):
+        chapter = next(file.findall(nodes.section))
+        name = app.env.titles[file["docname"]].astext().lower()
+        if name not in chapter["names"]:
+            chapter["names"].append(name)
 
 
 def _raise_parts(app: Sphinx, document: nodes.document) -> None:
