@@ -4,7 +4,8 @@
 A deck is a Markdown file in ``slides``: slides are separated by ``---``, what follows
 a line ``Note:`` is for the speaker.
 A figure of the book is named like a picture, ``![what to see](figure:NAME)``, and a
-number by its page and the words around it, ``{{PAGE|words (number) words}}``.
+number by its page and the words around it, ``{{PAGE|words (number) words}}``; with
+``|2`` before the last braces it is rounded to so many decimals.
 So slides show what the pages show, and the build fails if a page stops saying it.
 The result in ``book/_build/slides`` needs no network and no other folder.
 """
@@ -42,7 +43,7 @@ _FIGURE = re.compile(
 )
 _SHAPE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _PLACE = re.compile(r"!\[([^\]]*)\]\(figure:([\w-]+)\)")
-_NUMBER = re.compile(r"\{\{([\w-]+)\|(.+?)\}\}")
+_NUMBER = re.compile(r"\{\{([\w-]+)\|(.+?)(?:\|(\d))?\}\}")
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,12 @@ def _markdown() -> MarkdownIt:
 
 def _rendered(source: str, book: Book) -> str:
     """Return HTML of some Markdown, with the numbers of the pages."""
-    source = _NUMBER.sub(lambda match: book.number(match[1], match[2]), source)
-    return _markdown().render(source)
+
+    def found(match: re.Match[str]) -> str:
+        number = book.number(match[1], match[2])
+        return f"{float(number):.{match[3]}f}" if match[3] else number
+
+    return _markdown().render(_NUMBER.sub(found, source))
 
 
 def _picture(svg: str, caption: str) -> str:

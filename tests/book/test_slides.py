@@ -9,6 +9,18 @@ from site_pages import SITE
 
 DECKS = sorted(path.stem for path in build_slides.DECKS.glob("*.md"))
 
+TYPED = {
+    "1-dispersion": {"quoted spreads": "5.69 14.78"},
+    "3-adaptive-temperature": {
+        "the rule as it is printed": "0.037 0.481 2.3 4.917 1.791 0.5",
+    },
+    "4-beyond": {
+        "risks that a question names": "0.9 0.1",
+        "a map's parameter and a gap": "1.5",
+    },
+}
+"""Decimals that may stand in a deck, and why; all others are taken from the pages."""
+
 UNREADABLE = """
 () => [...document.querySelectorAll(".slide")].flatMap(slide => {
   const foot = slide.querySelector("footer").getBoundingClientRect();
@@ -42,6 +54,24 @@ def test_every_slide_is_spoken_for(name):
     deck = (build_slides.DECKS / f"{name}.md").read_text(encoding="utf-8")
     for slide in build_slides.slides(deck):
         assert len(slide.notes) >= 40, slide.text[:60]
+
+
+def decimals(deck: str) -> set[str]:
+    """Decimals of a deck, but those of the pages and the numbers of statements."""
+    text = re.sub(r"\{\{.*?\}\}|\b(Lemma|Theorem) \d\.\d", "", deck)
+    text = re.sub(r"\\[a-z]+", " ", text)  # commands, as in \pm0.3
+    return set(re.findall(r"(?<![\w.])\d+\.\d+", text))
+
+
+@pytest.mark.parametrize("name", DECKS)
+def test_numbers_are_those_of_the_pages(name):
+    deck = (build_slides.DECKS / f"{name}.md").read_text(encoding="utf-8")
+    assert decimals(deck) == set(" ".join(TYPED.get(name, {}).values()).split())
+
+
+def test_a_typed_number_would_be_found():
+    deck = "## Lemma 2.1\n\nIt is $<0.42$ and {{page|3.7 is ([\\d.]+)|2}}\\pm0.3"
+    assert decimals(deck) == {"0.42", "0.3"}
 
 
 @pytest.mark.parametrize("name", DECKS)

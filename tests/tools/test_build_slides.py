@@ -54,6 +54,14 @@ def test_deck_has_title_figure_number_formula_and_notes(book):
     assert 'class="slide below" id="2"' in page
 
 
+def test_number_is_rounded_where_asked(book):
+    page = draw(
+        "## a\n\n$x<{{page|risk ([\\d.]+)|2}}$ or {{page|risk ([\\d.]+)}}", book
+    )
+    assert r"\(x&lt;0.25\)" in page
+    assert " or 0.250" in page
+
+
 def test_narrow_figure_stands_beside_its_text(book):
     assert "slide beside" in draw("## a\n\ntext\n\n![](figure:tall)", book)
     assert "slide below" in draw("## a\n\n![](figure:tall)", book)
