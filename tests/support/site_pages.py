@@ -80,19 +80,20 @@ def anchors(name: str) -> frozenset[str]:
     return frozenset(str(tag["id"]) for tag in page(name).find_all(id=True))
 
 
-def loads(name: str) -> Iterator[str]:
-    """Yield the addresses from which a page loads something by itself."""
-    for tag, attribute in _LOADED.items():
-        for element in page(name).find_all(tag):
-            if element.get(attribute):
-                yield str(element[attribute])
-    for element in page(name).find_all("link"):
-        if _LINKED & set(element.get("rel") or []):
-            yield str(element["href"])
-    for element in page(name).find_all(style=True):
-        yield from _urls(str(element["style"]))
-    for element in page(name).find_all("style"):
-        yield from _urls(element.get_text())
+@cache
+def loads(name: str) -> tuple[str, ...]:
+    """Return the addresses from which a page loads something by itself."""
+    found: list[str] = []
+    for element in page(name).find_all(True):
+        source = element.get(_LOADED.get(element.name, ""))
+        if source:
+            found.append(str(source))
+        elif element.name == "link" and _LINKED & set(element.get("rel") or []):
+            found.append(str(element["href"]))
+        elif element.name == "style":
+            found += _urls(element.get_text())
+        found += _urls(str(element.get("style", "")))
+    return tuple(found)
 
 
 def style_sheet_loads(path: Path) -> Iterator[str]:
@@ -102,13 +103,18 @@ def style_sheet_loads(path: Path) -> Iterator[str]:
 
 def resolve(name: str, link: str) -> tuple[str, str]:
     """Return the file (relative to the site) and the anchor that a link leads to."""
-    base = page(name).find("base")
-    start = f"http://site/{name}" if base is None else "http://site/"
+    start = "http://site/" if _has_base(name) else f"http://site/{name}"
     address, anchor = urldefrag(urljoin(start, link))
     path = unquote(urlsplit(address).path).lstrip("/")
     if path == "" or path.endswith("/"):
         path += "index.html"
     return path, unquote(anchor)
+
+
+@cache
+def _has_base(name: str) -> bool:
+    """Tell whether a page names an address that its links start from."""
+    return page(name).find("base") is not None
 
 
 def _urls(style: str) -> Iterator[str]:
