@@ -16,23 +16,45 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--run-slow", action="store_true", help="run the tests marked slow as well"
     )
+    parser.addoption(
+        "--run-medium",
+        action="store_true",
+        help="run the tests marked medium as well; --run-slow does, too",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.option.run_medium |= config.option.run_slow
     # Every annotated shape and type of the library is checked in every test.
     from jaxtyping import install_import_hook
 
     install_import_hook("sharp_attention", "typechecker.check")
     # A hook of this file would see the tests below this folder, and no chapter.
     config.pluginmanager.register(CompiledChapters())
+    keep_what_is_compiled()
     if not config.getoption("--run-slow"):
         config.pluginmanager.register(LightCompilation())
+
+
+def keep_what_is_compiled() -> None:
+    """Let workers, and the next run, find what one of them has compiled.
+
+    Most of the time of the tests is compilation.
+    JAX finds a kept program by what it computes, by versions and by flags.
+    """
+    kept = {
+        "jax_compilation_cache_dir": str,
+        "jax_persistent_cache_min_compile_time_secs": float,
+        "jax_compilation_cache_max_size": int,
+    }
+    for name, kind in kept.items():
+        jax.config.update(name, kind(compiled.settings()[name.upper()]))
 
 
 class CompiledChapters:
     """Lets the kernel of a chapter find what was compiled when the book was built.
 
-    Tests of the library compile for themselves.
+    Other processes that a test starts compile for themselves, as their users' would.
     """
 
     @staticmethod
@@ -71,9 +93,9 @@ class LightCompilation:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    if config.getoption("--run-slow"):
-        return
-    skip = pytest.mark.skip(reason="slow; give --run-slow")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    left_out = [n for n in ("slow", "medium") if not config.getoption(f"--run-{n}")]
+    for name in left_out:
+        skip = pytest.mark.skip(reason=f"{name}; give --run-{name}")
+        for item in items:
+            if name in item.keywords:
+                item.add_marker(skip)

@@ -85,6 +85,7 @@ def test_a_small_case():
     assert max(found.values()) < 1, found
 
 
+@pytest.mark.medium
 def test_negative_control_another_sample_ratio_is_told_apart():
     task = SpikedSLR(2.0, 2, NOISE)
     risks = measured(run(task, 4.0, SMALL, MANY))["test risk"]

@@ -161,6 +161,7 @@ def test_stochastic_descent_agrees_with_the_theory():
     assert abs(np.mean(risks) - theory.test_risk) < 5 * error + 1 / 200
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("task", [SpikedSLR(1.0, 2, NOISE), MaxSLR(math.inf, 2, NOISE)])
 @pytest.mark.parametrize("activation", ["softmax", "linear"])
 def test_three_ways_to_the_risk_of_the_same_overlaps(task, activation):
@@ -169,6 +170,7 @@ def test_three_ways_to_the_risk_of_the_same_overlaps(task, activation):
     assert fresh_risk(task, activation, overlaps) == pytest.approx(exact, abs=1e-3)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("task", [SpikedSLR(1.0, 2, NOISE), MaxSLR(math.inf, 2, NOISE)])
 def test_the_replica_risk_is_the_population_risk_of_its_overlaps(task):
     found = replica.solve(task, "softmax", 4.0, 1.0, 1.0)

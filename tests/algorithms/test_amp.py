@@ -36,6 +36,7 @@ def test_it_finds_the_teachers(task):
     assert found.key.shape == (1, DIM)
 
 
+@pytest.mark.medium
 def test_the_instances_are_those_of_risk_minimisation():
     """The same random key and number: the Bayes-optimal reader is the better one."""
     trained = erm.fit(KEY, SPIKED, "softmax", DIM, RATIO, 1.0, 1.0)

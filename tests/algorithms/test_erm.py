@@ -158,6 +158,7 @@ def test_all_stretches_of_a_descent_have_the_same_types():
     assert [(leaf.dtype, leaf.weak_type) for leaf in blank] == types
 
 
+@pytest.mark.medium
 def test_a_descent_that_was_stopped_goes_on_as_if_it_had_not(tmp_path):
     seen = []
     whole = fit(ridge=0.1, progress=seen.append, progress_steps=7)

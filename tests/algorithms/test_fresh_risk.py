@@ -58,6 +58,7 @@ def test_linear_attention_in_closed_form(overlaps):
     assert found == pytest.approx(expected, abs=5e-4)  # 2^15 Sobol points
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("activation", WEIGHTS)
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_fresh_texts(activation, task):

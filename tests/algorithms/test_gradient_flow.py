@@ -14,6 +14,7 @@ KEY = jax.random.key(0)
 SETUP = (KEY, TASK, "softmax", 40, 4.0, 1.0, 1.0)
 
 
+@pytest.mark.medium
 def test_full_batches_end_at_the_minimum():
     right = erm.fit(*SETUP)
     found = gradient_flow.descend(*SETUP, num_steps=300)

@@ -22,6 +22,7 @@ def found() -> landscape.Landscape:
     return landscape.explore(*SETUP, num_starts=STARTS, num_slots=4, dtype="float64")
 
 
+@pytest.mark.medium
 def test_every_start_is_somewhere_and_counted_once(found):
     assert found.kind.tolist() == ["random"] * 4 + ["informed"] * 2 + ["swapped"] * 3
     assert found.is_converged.all()
@@ -42,6 +43,7 @@ def test_linear_attention_has_a_swapped_minimum_above_the_matched_one(found):
     assert swapped[0].energy > 1.2 * found.minima[0].energy
 
 
+@pytest.mark.medium
 def test_the_lowest_minimum_is_that_of_a_single_fit(found):
     right = erm.fit(*SETUP, dtype="float64")
     lowest = found.minima[0]

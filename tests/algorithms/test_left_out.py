@@ -21,6 +21,7 @@ def found():
     return leave_out(jax.random.key(0), *PLACE, num_texts=16)
 
 
+@pytest.mark.medium
 def test_shapes(found):
     for name in ("key_without", "value_without", "key_with", "value_with"):
         assert getattr(found, name).shape == (16, 3)

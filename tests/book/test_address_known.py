@@ -56,6 +56,7 @@ def buttons(site: Path, name: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.medium
 def test_chapter_has_all_buttons(site):
     found = buttons(site, f"book/{CHAPTER}.html")
     links = {kind: button["href"] for kind, button in found.items()}

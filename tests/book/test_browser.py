@@ -122,8 +122,23 @@ def visit(chromium, address):
     context.close()
 
 
+@pytest.fixture
+def sights(request):
+    """The widths and modes in which this page's colours are checked.
+
+    All four take long: with --run-medium each page has them, else two in turn, so that
+    every mode is seen at every width on half of the pages.
+    """
+    sights = list(itertools.product(WIDTHS, ("light", "dark")))
+    if request.config.getoption("--run-medium"):
+        return sights
+    phone_light, phone_dark, desktop_light, desktop_dark = sights
+    is_odd = opened_pages().index(request.getfixturevalue("name")) % 2
+    return [phone_dark, desktop_light] if is_odd else [phone_light, desktop_dark]
+
+
 @pytest.mark.parametrize("name", opened_pages())
-def test_page_in_the_browser(visit, name):
+def test_page_in_the_browser(visit, name, sights):
     visit.open(name)
     assert visit.complaints == []
     here = (visit.address, "data:")
@@ -133,7 +148,7 @@ def test_page_in_the_browser(visit, name):
         assert visit.overflow() <= 0, width
         assert visit.violations(of_colour=False) == [], width
     visit.page.evaluate(THIN)
-    for width, mode in itertools.product(WIDTHS, ("light", "dark")):
+    for width, mode in sights:
         visit.resize(width)
         visit.switch(mode)
         assert visit.violations(of_colour=True) == [], (width, mode)

@@ -402,6 +402,7 @@ def test_works_from_a_folder(chromium, built):
     context.close()
 
 
+@pytest.mark.medium
 def test_colours_are_those_of_the_other_figures():
     sheet = (ASSETS / "lab.css").read_text(encoding="utf-8")
     used = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", sheet))

@@ -177,6 +177,7 @@ def test_shares_of_equal_means_are_equal(length):
     np.testing.assert_allclose(jnp.stack(found), 1 / length, atol=1e-9)
 
 
+@pytest.mark.medium
 def test_nishimori_identity_of_one_sample():
     """E d g + E g^2 is what a text brings by itself: nu (spiked), nothing (max)."""
     rng = np.random.default_rng(3)

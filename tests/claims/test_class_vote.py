@@ -45,4 +45,4 @@ def test_classes_that_are_not_ten_are_noticed(monkeypatch: pytest.MonkeyPatch) -
     original = class_vote.vote_accuracy
     with monkeypatch.context() as patch:
         patch.setattr(class_vote, "vote_accuracy", lambda n, a: original(n, a, 2))
-        assert ledger.verdict("toy-vote-4096") == "differs"
+        assert ledger.verdict_now("toy-vote-4096") == "differs"

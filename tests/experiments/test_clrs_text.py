@@ -98,6 +98,7 @@ def test_arms_share_the_weights_that_softmax_trained() -> None:
     }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("rule", ["softmax", "adaptive"])
 def test_one_pass_scores_what_greedy_decoding_writes(model, texts, rule: str) -> None:
     row, heads = clrs_scoring.evaluate(model, texts, span=19, weights=rule)

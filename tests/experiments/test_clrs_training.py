@@ -37,6 +37,7 @@ def undisturbed(recorded_texts) -> dict[str, tuple]:
     return {rule: clrs_training.train(RECIPE, weights=rule) for rule in rules}
 
 
+@pytest.mark.medium
 def test_losses_are_means_over_fifty_steps_and_fall(undisturbed) -> None:
     for _, losses in undisturbed.values():
         assert losses.shape == (2,)
@@ -48,6 +49,7 @@ def test_rules_make_a_difference(undisturbed) -> None:
     assert not np.allclose(softmax, adaptive, rtol=1e-4)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("rule", ["softmax", "adaptive"])
 def test_stopped_and_resumed_equals_undisturbed(
     tmp_path: Path, undisturbed, rule: str, monkeypatch: pytest.MonkeyPatch

@@ -81,6 +81,7 @@ def fall():
 
 
 class TestEscapes:
+    @pytest.mark.medium
     def test_has_every_case(self, fall):
         assert set(fall) == set(dispersing_heads.CASES)
 

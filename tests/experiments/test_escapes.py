@@ -75,6 +75,7 @@ def test_measures_are_what_they_say(model) -> None:
     assert abs(row["top_is_maximum"] - first) <= 2
 
 
+@pytest.mark.medium
 def test_cells_become_tables(model, monkeypatch, tmp_path) -> None:
     losses = np.array([2.0, 1.0], np.float32)
     monkeypatch.setattr(escapes, "train", lambda *_, **__: (model, losses))
@@ -140,6 +141,7 @@ def test_one_seed_is_not_enough(tmp_path) -> None:
         escape_table.retrained(made_up(tmp_path, 1))
 
 
+@pytest.mark.medium
 def test_training_takes_the_map_that_it_is_given(monkeypatch) -> None:
     monkeypatch.setattr(training, "_STEPS_PER_CALL", 100)
     recipe = training.TrainingRecipe(seed=0, num_steps=100)

@@ -65,6 +65,7 @@ def test_one_device_needs_no_threads() -> None:
     assert executors.choose("cpu") is executors.in_this_process
 
 
+@pytest.mark.medium
 def test_two_devices_give_the_bytes_of_one(tmp_path: Path) -> None:
     quick = ("reproduce", "dispersion-sweep", "--quick", "--seeds", "2")
     flags = {"one": "", "two": "--xla_force_host_platform_device_count=2"}

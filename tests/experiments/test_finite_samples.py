@@ -53,6 +53,7 @@ def simulated(tmp_path_factory):
     return experiment.compute(SIMULATION, workspace).rows[0]
 
 
+@pytest.mark.medium
 def test_a_head_is_set_beside_its_prediction(simulated):
     theory = experiment.predict("spiked 1", "softmax", "1", 4.0, 2**10)
     assert simulated["predicted_test_risk"] == theory["test_risk"]

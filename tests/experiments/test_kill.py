@@ -36,6 +36,7 @@ def run_until(num_cells: int, output: Path, how: signal.Signals) -> int:
     return code
 
 
+@pytest.mark.medium
 def test_killed_then_interrupted_then_resumed_equals_undisturbed(
     tmp_path: Path,
 ) -> None:

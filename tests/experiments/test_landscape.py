@@ -41,6 +41,7 @@ def tables(results, tmp_path) -> dict[str, pd.DataFrame]:
     return found
 
 
+@pytest.mark.medium
 def test_minima_count_every_start(tables):
     table = tables["minima.csv"]
     assert table[["random", "informed", "swapped"]].sum().tolist() == [2, 1, 1]
@@ -127,6 +128,7 @@ class TestShipped:
         counts = counted[["random", "informed", "swapped"]].sum().sum(axis=1)
         assert counts.tolist() == cells["starts"].astype(int).tolist()
 
+    @pytest.mark.medium
     def test_a_slice_is_recomputed(self):
         cell = next(
             cell

@@ -50,6 +50,7 @@ def test_statistics_are_possible() -> None:
     assert (np.log(window_of_one["max_weight"]) <= bound + 1e-3).all()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("model", "length"), [("minilm", 64), ("smollm2", 16)])
 def test_a_slice_is_computed_again(model: str, length: int) -> None:
     for needed in ("gguf", "tokenizers", packages.PACKAGED[model].module):

@@ -85,6 +85,7 @@ def test_absorbed_form_equals_the_plain_one_on_trained_weights() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9 * scale)
 
 
+@pytest.mark.medium
 def test_shipped_heat_maps_are_those_of_seed_zero() -> None:
     panels = np.load(FOLDER / "heat-map.npz")
     image = max_retrieval.heat_map(temperature_fit.load_model(0), 16, "adaptive")
@@ -93,6 +94,7 @@ def test_shipped_heat_maps_are_those_of_seed_zero() -> None:
     assert len(panels.files) == 16
 
 
+@pytest.mark.medium
 def test_losses_of_the_first_steps_are_computed_again(monkeypatch) -> None:
     """The first 300 of the 100,000 steps of seed 0."""
     # As the tests of training have it, so that XLA compiles once for both.

@@ -27,6 +27,7 @@ def test_the_shipped_tables_are_the_full_grid(shipped: dict[str, pd.DataFrame]) 
     assert len(shipped["midpoints"]) == 3 * 45 * 60
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("part", "exponent", "root"), [("risks", 3, 1.5), ("midpoints", 6, 0.975)]
 )

@@ -28,6 +28,7 @@ def test_the_shipped_table_is_the_full_grid(shipped: pd.DataFrame) -> None:
     assert shipped["risk"].between(0, 1).all()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("index", [0, 14, 25, 37, -1])
 def test_what_has_no_search_is_recomputed(shipped: pd.DataFrame, index: int) -> None:
     cell = smallest_risks.grid("full", [0])[index]

@@ -40,6 +40,7 @@ def pairs(model) -> list[tuple[float, float]]:
     return temperature_fit.collect_pairs(model, SIZE)
 
 
+@pytest.mark.medium
 def test_pairs_are_as_many_as_asked_and_finite(pairs) -> None:
     assert len(pairs) == temperature_fit.PAIRS_PER_SIZE
     for found, best in pairs:

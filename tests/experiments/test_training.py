@@ -33,6 +33,7 @@ def undisturbed(short_calls) -> tuple[SetAttention, np.ndarray]:
     return training.train(RECIPE)
 
 
+@pytest.mark.medium
 def test_losses_are_means_over_a_hundred_steps_and_fall(undisturbed) -> None:
     _, losses = undisturbed
     assert losses.shape == (3,)
@@ -40,6 +41,7 @@ def test_losses_are_means_over_a_hundred_steps_and_fall(undisturbed) -> None:
     assert 2.31 > losses[0] > losses[1] > losses[2] > 0
 
 
+@pytest.mark.medium
 def test_stopped_and_resumed_equals_undisturbed(tmp_path: Path, undisturbed) -> None:
     steps: list[int] = []
 
@@ -59,6 +61,7 @@ def test_stopped_and_resumed_equals_undisturbed(tmp_path: Path, undisturbed) -> 
         np.testing.assert_array_equal(model.to_arrays()[name], array, err_msg=name)
 
 
+@pytest.mark.medium
 def test_another_seed_starts_and_learns_from_other_numbers(undisturbed) -> None:
     model, losses = training.train(TrainingRecipe(seed=1, num_steps=300))
     assert not np.array_equal(losses, undisturbed[1])

@@ -11,6 +11,7 @@ DEFAULT = (2, 17, 16384)
 FIELDS = ("weight", "share", "signal_to_noise")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("gap", [0.7, 1.5])
 @pytest.mark.parametrize("name", escapes.DROPPED)
 def test_maps_agree_with_theory(name: str, gap: float) -> None:

@@ -50,6 +50,7 @@ def test_branches_are_those_of_state_evolution() -> None:
     assert gaps[1] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.medium
 def test_messages_are_drawn_with_their_errors() -> None:
     table = pictures.message_table({"spiked": TASK}, [4.0], dim=40, num_instances=3)
     assert table["quantity"].tolist() == list(pictures.SHOWN)

@@ -10,6 +10,7 @@ from sharp_attention.figures import phases as pictures
 from sharp_attention.theory.single_location import phases
 
 
+@pytest.mark.medium
 def test_steps_cross_at_the_critical_ratio():
     table = pictures.risk_steps((6, 60), ratios=(1.0, 4.0))
     risk = table.set_index(["exponent", "ratio"])["risk"]

@@ -83,6 +83,7 @@ def test_the_future_is_not_seen(model, inputs) -> None:
     np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.medium
 def test_padding_changes_nothing(model, inputs) -> None:
     characters, _, _ = inputs
     row = characters[3:, 10:]

@@ -38,6 +38,7 @@ def compare(one: SetOutput, other: SetOutput, tolerance: float) -> None:
         )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("is_masked", [False, True], ids=["all items", "masked"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("activation", ["gelu", "relu"])

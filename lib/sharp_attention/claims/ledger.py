@@ -16,7 +16,7 @@ from sharp_attention.experiments import places
 from sharp_attention.experiments.files import json_bytes, prune, write_atomically
 from sharp_attention.experiments.fingerprint import fingerprint
 
-__all__ = ["Report", "all_claims", "evaluate_all"]
+__all__ = ["Report", "all_claims", "evaluate_all", "known_claims"]
 
 Report = Callable[[int, int], None]
 """Told (evaluated claims, all claims) at the start and after each claim."""
@@ -48,7 +48,7 @@ def evaluate_all(
     RuntimeError
         If a measurement crashes, naming the claim; verdicts known by then are kept.
     """
-    path = places.cache_folder() / "claims" / f"{fingerprint()}.json"
+    path = _path()
     known = _read(path)
     stale = chosen if refresh else [s for s in chosen if s.id not in known]
     report(len(chosen) - len(stale), len(chosen))
@@ -57,6 +57,15 @@ def evaluate_all(
         _write(path, known)
         report(number, len(chosen))
     return [known[statement.id] for statement in chosen]
+
+
+def known_claims() -> dict[str, Claim]:
+    """Return the claims, by id, that this state of the project has a verdict on."""
+    return _read(_path())
+
+
+def _path() -> Path:
+    return places.cache_folder() / "claims" / f"{fingerprint()}.json"
 
 
 def _evaluate(statement: Statement) -> Claim:

@@ -13,6 +13,7 @@ from sharp_attention.models.pretrained import load_packaged, packages
 RECORDED = json.loads(record_transformers.FILE.read_text())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["smollm2", "minilm"])
 def test_attention_is_that_of_transformers(name: str) -> None:
     for needed in ("gguf", "tokenizers", packages.PACKAGED[name].module):

@@ -68,6 +68,7 @@ def test_exact_risk_is_the_sampled_one(name: str) -> None:
     assert abs(mean - value) < 5 * error
 
 
+@pytest.mark.medium
 def test_log_n_is_softmax_at_one_length_and_not_at_two() -> None:
     risk, sharpness = escape_risks.best_log_n(TASK)
     assert risk == pytest.approx(population.bayes_risk(TASK), abs=1e-9)

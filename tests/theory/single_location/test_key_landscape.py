@@ -13,6 +13,7 @@ TASKS = [TASK, MaxSLR(2.0, 3)]
 ACTIVATIONS = ["softmax", "softplus", "erf", "linear"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("task", TASKS, ids=["spiked", "max"])
 def test_the_best_value_has_the_least_risk_and_others_have_more(task, activation):

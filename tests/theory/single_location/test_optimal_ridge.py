@@ -75,6 +75,7 @@ def test_a_bound_is_reported():
     assert "end of the search" in best.status
 
 
+@pytest.mark.medium
 def test_a_leap_to_where_nothing_converges_is_taken_back(monkeypatch):
     settings = {"is_tied": True}
     right = optimal_ridge(TASKS["spiked"], "linear", 8.0, **settings)

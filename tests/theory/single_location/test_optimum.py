@@ -112,6 +112,7 @@ def test_sigmoid_reaches_the_bound_in_the_spiked_task_only(cell):
         assert bound < found.risk < 1.01 * bound
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("activation", optimum.ACTIVATIONS)
 def test_the_optimum_is_the_risk_of_its_head(activation):
     task = SpikedSLR(2.0, {2: 0.5, 4: 0.5}, noise=0.3)

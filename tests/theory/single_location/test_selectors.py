@@ -41,6 +41,7 @@ def average(selector, function):
     return float(own), float(crowd.one_less * jnp.sum(pair_weight * pairs))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("make", "signal"),
     [(direct, 1.0), (direct, 40.0), (sharp, 100.0), (sharp, math.inf)],

@@ -49,6 +49,7 @@ def test_steps_of_fields():
     assert steep.num_nodes == pytest.approx(24 / 0.022)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("activation", ["softmax", "softplus"])
 @pytest.mark.parametrize("slope", [0.1, 1.0, 4.0, 30.0])
 @pytest.mark.parametrize("length", [1, 2, 50, 10**6, 10**30])
