@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
+from jupyter_client.manager import KernelManager
 
 import compiled
 import weigh_pages
@@ -56,6 +57,8 @@ def execute_chapters() -> None:
     Sphinx would execute them one after the other.
     A chapter that fails is not cached, so the build meets the failure and reports it.
     """
+    # Else every kernel warns that others on this machine could listen.
+    KernelManager.transport_encryption.default_value = "auto"
     executed = get_cache(cache.choose(TOP))
     for page in contents():
         notebook = TOP / f"{page}.ipynb"
