@@ -1,5 +1,6 @@
 """Maps from logits to weights: formulas, limits, masks, precision, gradients."""
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import partial
@@ -43,6 +44,9 @@ OTHERS: dict[str, Callable] = {
     "stick-breaking": stick_breaking,
 }
 ALL = NORMALISED | OTHERS
+
+# Without the type checker of the tests, whose error would come first.
+unchecked_entmax = inspect.unwrap(entmax)
 
 # Everything below has this shape where it can, so that XLA compiles each map once.
 LOGITS = np.array([[0.3, -1.2, 2.0, 1.9, 0.0, -0.5], [50.0, 50.0, -30.0, 49.5, 0.0, 1]])
@@ -172,6 +176,11 @@ def test_a_parameter_per_row() -> None:
     np.testing.assert_allclose(
         scaled[0], scalable_softmax(LOGITS[0], scale=0.5), rtol=1e-6
     )
+
+
+def test_a_factor_beyond_the_float_type_is_the_largest() -> None:
+    weights = scalable_softmax([3.0, 1.0, 3.0], scale=3.4e38)
+    np.testing.assert_array_equal(weights, [0.5, 0.0, 0.5])
 
 
 def test_stick_breaking_prefers_the_last_and_leaves_the_rest() -> None:
@@ -311,7 +320,45 @@ def test_second_derivatives_of_entmax(alpha: float) -> None:
         (lambda: softmax([[1.0]], temperature=[0.0]), ValueError, "temperature"),
         (lambda: entmax([1.0], alpha=1.0), ValueError, "alpha must be > 1"),
         (lambda: entmax([1.0], alpha=math.inf), ValueError, "alpha must be finite"),
+        (lambda: entmax([1.0], alpha=1e300), ValueError, "alpha must be <= 1000"),
+        (
+            lambda: unchecked_entmax([1.0], alpha=np.array([1.5, 2.0])),
+            ValueError,
+            "alpha must be a single number",
+        ),
+        (
+            lambda: jax.jit(lambda alpha: unchecked_entmax([1.0], alpha=alpha))(1.5),
+            TypeError,
+            "alpha must be a number known when tracing",
+        ),
         (lambda: scalable_softmax([1.0], scale=-1.0), ValueError, "scale must be >= 0"),
+        (
+            lambda: softmax(np.ones((2, 3)), temperature=np.array([1.0, 2.0])),
+            ValueError,
+            r"temperature must be of a shape .* to \(2, 1\); received \(2,\)",
+        ),
+        (
+            lambda: softmax(np.ones(3), temperature=np.ones((4, 1))),
+            ValueError,
+            r"temperature must be of a shape .* to \(1,\); received \(4, 1\)",
+        ),
+        (
+            lambda: softmax(np.ones(3), temperature=np.ones(3)),
+            ValueError,
+            r"temperature must be .* to \(1,\)",
+        ),
+        (
+            lambda: jax.jit(softmax)(np.ones(3), temperature=np.ones(2)),
+            ValueError,
+            "temperature must be",
+        ),
+        (
+            lambda: scalable_softmax(np.ones(3), scale=np.ones(2)),
+            ValueError,
+            r"scale must be of a shape that broadcasts to \(1,\)",
+        ),
+        (lambda: erf(np.ones(3), offset=np.ones(2)), ValueError, "offset must be"),
+        (lambda: sigmoid(np.ones(3), bias=np.ones((2, 1))), ValueError, "bias must be"),
         (lambda: erf([1.0], offset=math.nan), ValueError, "offset must be a number"),
         (lambda: sigmoid([1.0], bias=math.inf), ValueError, "bias must be finite"),
         (lambda: linear(1.0), ValueError, "logits must be an array with a last axis"),

@@ -117,6 +117,11 @@ BAD = {
     "scale 0": (changed(scale=0.0), ValueError, "scale must be > 0; received 0.0"),
     "negative scale": (changed(scale=-1.0), ValueError, "scale must be > 0"),
     "scale NaN": (changed(scale=float("nan")), ValueError, "scale"),
+    "several scales": (
+        changed(scale=np.array([1.0, 2.0])),
+        ValueError,
+        r"scale must be a single number; received array\(\[1\., 2\.\]\)",
+    ),
     "unknown weights": (changed(weights="sharp"), ValueError, "weights must be one of"),
     "unknown implementation": (
         changed(implementation="triton"),

@@ -268,6 +268,11 @@ def test_of_equal_logits_top_k_keeps_the_first() -> None:
             ValueError,
             "mix must be a number",
         ),
+        (
+            lambda: escapes.differential([1.0], [1.0], mix=np.ones((2, 1))),
+            ValueError,
+            r"mix must be of a shape that broadcasts to \(1,\)",
+        ),
         (lambda: escapes.hard([1.0], where=[1.0]), TypeError, "where must be boolean"),
     ],
 )

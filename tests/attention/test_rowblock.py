@@ -7,6 +7,7 @@ import pytest
 
 import attention_cases as cases
 from sharp_attention.attention import dense, rowblock
+from sharp_attention.attention.temperature import POLYNOMIAL
 
 # Twice the error of the dense float32 path plus this, and never above the ceiling.
 ROUNDING = 1e-6
@@ -113,6 +114,26 @@ def test_every_kind_of_row(kinds):
             # What float32 can't hold, such as exp(-100), counts as 0.
             allowed = 1e-4 * np.abs(true[i]).max() + np.finfo(np.float32).tiny
             assert deviation(mine[i], true[i]) <= allowed, kind
+
+
+def test_differences_of_logits_beyond_the_range_of_floats():
+    """Logits up to 2.85e38 in size, some hidden; the largest may be far below 0."""
+    key = np.array([1.5, -1.5, 1.4, -1.4, 0, 1e-19], np.float32)[:, None]
+    query = np.array([1.9, -1.9, 1, -1, 0, 1e-19], np.float32)[:, None]
+    key, query = np.float32(1e19) * key, np.float32(1e19) * query
+    mask = np.ones((6, 6), bool)
+    mask[1, 1:] = mask[2, 0] = mask[3, :] = False
+    value = np.random.default_rng(2).standard_normal((6, 3), np.float32)
+    arrays = (array[None, :, None] for array in (query, key, value))
+    inputs = cases.Inputs(*arrays, mask[None, None], value[None, :, None])
+    settings = cases.settings(scale=1.0, through_entropy=True)
+    output, statistics, gradients = cases.evaluate(rowblock, inputs, settings)
+    wide = (array.astype(np.float64) for array in (query, key, value))
+    exact = cases.numpy_attention(*wide, scale=1.0, visible=mask, polynomial=POLYNOMIAL)
+    np.testing.assert_allclose(output[0, :, 0], exact[0], atol=1e-6)
+    for mine, true in zip(statistics, exact[1:], strict=True):
+        np.testing.assert_allclose(mine[0, 0], true, rtol=1e-6, atol=1e-6)
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
 
 
 def test_row_without_keys():

@@ -1,5 +1,6 @@
 """The rule: golden values, its exact domain, the inputs that break naive versions."""
 
+import inspect
 from collections.abc import Callable
 
 import jax
@@ -284,9 +285,26 @@ def test_nan_and_infinity_raise_or_stay_visible(bad: float) -> None:
     weights = jax.jit(adaptive_softmax)(logits)
     assert jnp.isnan(weights[0]).all()
     np.testing.assert_allclose(weights[1], adaptive_softmax(logits[1]), rtol=1e-6)
-    with pytest.raises(ValueError, match="entropy must be free of NaN"):
-        inverse_temperature(bad)
     assert jnp.isnan(jax.jit(inverse_temperature)(jnp.nan))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"entropy": np.nan}, ValueError, "entropy must be a number, not NaN"),
+        ({"entropy": [1.0, -np.inf]}, ValueError, "entropy must be finite"),
+        ({"entropy": np.inf}, ValueError, "entropy must be finite"),
+        ({"entropy": None}, TypeError, "entropy must be .*; received None"),
+        ({"polynomial": (np.nan,)}, ValueError, "polynomial must be a number, not"),
+        ({"polynomial": (1.0, np.inf)}, ValueError, "polynomial must be finite"),
+        ({"polynomial": [[1.0]]}, ValueError, "polynomial must be one-dimensional"),
+    ],
+)
+def test_bad_arguments_of_the_rule(arguments, error, message) -> None:
+    # Without the type checker of the tests, whose error would come first.
+    unchecked = inspect.unwrap(inverse_temperature)
+    with pytest.raises(error, match=message):
+        unchecked(**{"entropy": 1.0} | arguments)
 
 
 def test_beta_belongs_to_its_row() -> None:

@@ -1,5 +1,6 @@
 """Bounds that hold for every row, are attained, and are violated one step beyond."""
 
+import inspect
 import itertools
 import math
 
@@ -282,6 +283,14 @@ class TestMinItemsToDisperse:
     def test_bad_weight(self, weight):
         with pytest.raises(ValueError, match="weight must be"):
             dispersion.min_items_to_disperse(1.0, weight)
+
+    @pytest.mark.parametrize("name", ["spread", "weight", "temperature"])
+    def test_takes_one_number_at_a_time(self, name):
+        # Without the type checker of the tests, whose error would come first.
+        unchecked = inspect.unwrap(dispersion.min_items_to_disperse)
+        arguments = {"spread": 1.0, "weight": 0.5, name: [0.5, 1.0]}
+        with pytest.raises(ValueError, match=rf"^{name} must be a single .*\[0.5, 1"):
+            unchecked(**arguments)
 
 
 class TestOutputGapBound:

@@ -1,11 +1,13 @@
 """The projection behind entmax and its derivative.
 
-With logits shifted so that the largest is 0, the weights are
+With a = alpha − 1 and logits shifted so that the largest is 0, the weights are
 
-    p_k = max(1 + (alpha − 1)(e_k − λ), 0)^(1 / (alpha − 1)),
+    p_k = max(u + a e_k, 0)^(1/a) = P max(1 + a e_k / u, 0)^(1/a),    u = P^a,
 
-λ ≥ 0 chosen so that they sum to 1.  Written like this they turn into exp(e_k − λ) as
-alpha → 1, with λ the log-normaliser.
+P the largest of them, chosen so that they sum to 1.
+Nothing is subtracted from 1 here to leave little: n equal keys have u = n^(−a), which
+1 − a λ, the same number by way of a threshold λ, loses once it is below the rounding.
+As alpha → 1, (1 + a e / u)^(1/a) turns into exp(e).
 """
 
 import functools
@@ -14,6 +16,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from sharp_attention.attention import _rows
@@ -22,7 +25,7 @@ __all__ = ["project"]
 
 Rows = Float[Array, "*batch keys"]
 Mask = Bool[Array, "*batch keys"]
-Threshold = Float[Array, "*batch 1"]
+Level = Float[Array, "*batch 1"]
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -40,18 +43,15 @@ def project(alpha: float, shifted: Rows, mask: Mask) -> Rows:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _project(alpha: float, shifted: Rows, mask: Mask) -> Rows:
-    # No key that lies 1/(alpha − 1) below the largest has any weight, so none is
-    # needed below that; masked keys join them.
-    lowest = -1.0 / (alpha - 1.0)
-    clipped = jnp.where(mask, jnp.maximum(shifted, lowest), lowest)
+    power = alpha - 1.0
+    gaps = jnp.where(mask, power * shifted, -jnp.inf)
     if alpha == 2.0:
-        threshold = _threshold_of_sparsemax(clipped)
+        weights = _relative(power, gaps, _level_of_sparsemax(gaps))
     elif alpha == 1.5:
-        threshold = _threshold_of_entmax15(clipped)
+        weights = _relative(power, gaps, _level_of_entmax15(gaps))
     else:
-        threshold = _threshold_by_bisection(alpha, clipped)
-    weights = jnp.where(mask, _power(alpha, clipped - threshold), 0.0)
-    return weights / _rows.nonzero(jnp.sum(weights, axis=-1, keepdims=True))
+        weights = _weights_by_bisection(power, gaps)
+    return weights / _rows.nonzero(_total(weights))
 
 
 @_project.defjvp
@@ -62,65 +62,95 @@ def _project_jvp(
     weights = _project(alpha, *primals)
     tangent, _ = tangents
     on = weights != 0
-    # For alpha > 2 the slope at the edge of the support is infinite: hold it finite.
-    largest = math.sqrt(float(jnp.finfo(weights.dtype).max))
-    slope = jnp.minimum(jnp.where(on, weights, 1.0) ** (2.0 - alpha), largest)
-    slope = jnp.where(on, slope, 0.0)
-    share = slope / _rows.nonzero(jnp.sum(slope, axis=-1, keepdims=True))
+    logarithms = (2.0 - alpha) * jnp.log(jnp.where(on, weights, 1.0))
+    # For alpha > 2 the slope at the edge of the support is infinite, and n^(alpha − 2)
+    # in a row of n equal keys: hold it finite, but not the shares in the sum.
+    ceiling = math.log(float(jnp.finfo(weights.dtype).max)) / 2
+    slope = jnp.where(on, jnp.exp(jnp.minimum(logarithms, ceiling)), 0.0)
+    lowest = jnp.finfo(weights.dtype).min
+    largest = jnp.max(logarithms, axis=-1, keepdims=True, where=on, initial=lowest)
+    scores = jnp.where(on, logarithms - jax.lax.stop_gradient(largest), 0.0)
+    share = _rows.normalise(scores, on)
     mean = jnp.sum(share * tangent, axis=-1, keepdims=True)
     return weights, slope * (tangent - mean)
 
 
-def _power(alpha: float, gaps: Rows) -> Rows:
-    """max(1 + (alpha − 1) gap, 0)^(1 / (alpha − 1)), accurate as alpha → 1."""
-    scaled = (alpha - 1.0) * gaps
+def _relative(power: float, gaps: Rows, level: Level) -> Rows:
+    """max(1 + gap / u, 0)^(1/a), the weights divided by the largest."""
+    ratio = gaps / level
     # Asked this way round, NaN is not outside and stays in sight.
-    outside = scaled <= -1.0
-    logarithm = jnp.log1p(jnp.where(outside, 0.0, scaled)) / (alpha - 1.0)
+    outside = ratio <= -1.0
+    logarithm = jnp.log1p(jnp.where(outside, 0.0, ratio)) / power
     return jnp.where(outside, 0.0, jnp.exp(logarithm))
 
 
-def _threshold_of_sparsemax(clipped: Rows) -> Threshold:
-    """λ for alpha = 2: the largest support whose smallest key keeps a weight."""
-    descending, count = _sorted(clipped)
-    threshold = 1.0 + (jnp.cumsum(descending, axis=-1) - 1.0) / count
-    return _at_support(threshold, descending - threshold > -1.0)
+def _level_of_sparsemax(gaps: Rows) -> Level:
+    """Return u for alpha = 2: the largest support whose last key keeps a weight."""
+    descending, count = _sorted(gaps)
+    level = (1.0 - jnp.cumsum(descending, axis=-1)) / count
+    return _at_support(level, level + descending > 0)
 
 
-def _threshold_of_entmax15(clipped: Rows) -> Threshold:
-    """λ for alpha = 3/2, where the sum of squares is a quadratic in λ."""
-    descending, count = _sorted(clipped / 2.0)
+def _level_of_entmax15(gaps: Rows) -> Level:
+    """Return u for alpha = 3/2, where the sum of squares is a quadratic in u."""
+    descending, count = _sorted(gaps)
     mean = jnp.cumsum(descending, axis=-1) / count
     mean_of_squares = jnp.cumsum(descending**2, axis=-1) / count
     discriminant = 1.0 / count - (mean_of_squares - mean**2)
-    threshold = mean - jnp.sqrt(jnp.maximum(discriminant, 0.0))
-    return 2.0 * (1.0 + _at_support(threshold, descending >= threshold))
+    level = jnp.sqrt(jnp.maximum(discriminant, 0.0)) - mean
+    return _at_support(level, level + descending >= 0)
 
 
-def _threshold_by_bisection(alpha: float, clipped: Rows) -> Threshold:
-    """λ for any alpha, between the values that a lone key and n equal keys have."""
-    num_keys = clipped.shape[-1]
-    ceiling = -math.expm1((1.0 - alpha) * math.log(max(num_keys, 1))) / (alpha - 1.0)
-    low = jnp.zeros_like(clipped[..., :1])
+def _weights_by_bisection(power: float, gaps: Rows) -> Rows:
+    """Weights for any alpha, between the u of n equal keys and 1, that of a lone key.
+
+    Positive floats are in the order of their bits, so that halving the bits ends with
+    two neighbours, however small u is.
+    What the smallest key of the support gets may differ between these by all that is
+    left: (1 + gap / u)^(1/a) jumps from 0 to 2^(−24/a).  Between them, the weights are
+    interpolated to the sum 1.
+    """
+    lowest, highest = _bracket(power, gaps)
+    start = jnp.full_like(gaps[..., :1], lowest.item(), dtype=lowest.dtype)
+
+    def weights_at(bits: Int[Array, "*batch 1"]) -> Rows:
+        level = jax.lax.bitcast_convert_type(bits, gaps.dtype)
+        return jnp.exp(jnp.log(level) / power) * _relative(power, gaps, level)
 
     def halve(_: Int[Array, ""], bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bracket
-        middle = (low + high) / 2
-        total = jnp.sum(_power(alpha, clipped - middle), axis=-1, keepdims=True)
-        return jnp.where(total >= 1, middle, low), jnp.where(total >= 1, high, middle)
+        middle = low + (high - low) // 2
+        is_enough = _total(weights_at(middle)) >= 1
+        return jnp.where(is_enough, low, middle), jnp.where(is_enough, middle, high)
 
-    # One step per bit of the mantissa, and a few for a bracket wider than 1.
-    num_steps = jnp.finfo(clipped.dtype).nmant + 8
-    low, high = jax.lax.fori_loop(0, num_steps, halve, (low, low + ceiling))
-    return (low + high) / 2
-
-
-def _sorted(values: Rows) -> tuple[Rows, Float[Array, " keys"]]:
-    descending = jnp.flip(jnp.sort(values, axis=-1), axis=-1)
-    return descending, jnp.arange(1, values.shape[-1] + 1, dtype=values.dtype)
+    num_steps = int(highest - lowest).bit_length()
+    bracket = start, start + (highest - lowest)
+    below, above = map(weights_at, jax.lax.fori_loop(0, num_steps, halve, bracket))
+    missing = 1.0 - _total(below)
+    between = jnp.clip(missing / _rows.nonzero(_total(above - below)), 0.0, 1.0)
+    return below + between * (above - below)
 
 
-def _at_support(thresholds: Rows, belongs: Mask) -> Threshold:
-    """Threshold of the last key, in descending order, that belongs to the support."""
+def _bracket(power: float, gaps: Rows) -> tuple[np.integer, np.integer]:
+    """Bits of the u of n equal keys, if it is a normal number, and of 1."""
+    smallest = math.exp(-power * math.log(max(gaps.shape[-1], 1)))
+    tiny = float(jnp.finfo(gaps.dtype).tiny)
+    ends = np.array([max(smallest, tiny), 1.0], gaps.dtype)
+    lowest, highest = ends.view(f"int{8 * ends.itemsize}")
+    return lowest, highest
+
+
+def _sorted(gaps: Rows) -> tuple[Rows, Float[Array, " keys"]]:
+    # No key that lies 1 below the largest has any weight: sums of such remain finite.
+    descending = jnp.flip(jnp.sort(jnp.maximum(gaps, -1.0), axis=-1), axis=-1)
+    return descending, jnp.arange(1, gaps.shape[-1] + 1, dtype=gaps.dtype)
+
+
+def _at_support(levels: Rows, belongs: Mask) -> Level:
+    """Level of the last key, in descending order, that belongs to the support."""
     last = jnp.sum(belongs, axis=-1, keepdims=True) - 1
-    return jnp.take_along_axis(thresholds, jnp.maximum(last, 0), axis=-1)
+    return jnp.take_along_axis(levels, jnp.maximum(last, 0), axis=-1)
+
+
+def _total(weights: Rows) -> Level:
+    return jnp.sum(weights, axis=-1, keepdims=True)

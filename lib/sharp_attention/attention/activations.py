@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 from sharp_attention._checks import check_real
 from sharp_attention._typing import ArrayLike
 from sharp_attention.attention import _entmax, _rows
+from sharp_attention.attention._arguments import check_broadcasts, known_number
 
 __all__ = [
     "entmax",
@@ -35,6 +36,9 @@ __all__ = [
 
 Weights = Float[Array, "*batch keys"]
 
+# The largest that tests go to; rows differ little from `hard` long before.
+_LARGEST_ALPHA = 1000.0
+
 
 def softmax(
     logits: ArrayLike,
@@ -47,17 +51,19 @@ def softmax(
     Parameters
     ----------
     logits : (..., keys)
-    temperature : θ > 0; a number, or an array that broadcasts to `logits`
-        (shape (..., 1) for one temperature per row)
+    temperature : θ > 0; a number, or one for each row: an array that broadcasts to
+        (..., 1)
     where : boolean, broadcasts to `logits`
 
     Raises
     ------
     ValueError
-        In an eager call, if `temperature` is not a finite number > 0.
+        If `temperature` has another shape or, in an eager call, is not a finite number
+        > 0.
     """
     check_real("temperature", temperature, above=0.0)
     rows = _rows.prepare(logits, where)
+    check_broadcasts("temperature", temperature, (*rows.values.shape[:-1], 1))
     # Below the smallest normal number, processors may read 0, and 0 / 0 is NaN.
     tiny = float(jnp.finfo(rows.values.dtype).tiny)
     check_real("temperature", temperature, at_least=tiny)
@@ -85,11 +91,12 @@ def erf(
     Parameters
     ----------
     logits : (..., keys)
-    offset : finite; added to each logit
+    offset : finite, broadcasts to `logits`; added to each
     where : boolean, broadcasts to `logits`
     """
     check_real("offset", offset)
     rows = _rows.prepare(logits, where)
+    check_broadcasts("offset", offset, rows.values.shape)
     # erfc(−x) = 1 + erf(x), without losing the small weights to cancellation.
     weights = jax.scipy.special.erfc(-(rows.values + _as(offset, rows)))
     return _masked(weights, rows)
@@ -108,7 +115,9 @@ def softplus(logits: ArrayLike, *, where: ArrayLike | None = None) -> Weights:
     """
     rows = _rows.prepare(logits, where)
     # log log(1 + u) = log u − u/2 + O(u²): below e = −20 the rest is under 1e-18.
-    small = rows.values - jnp.exp(rows.values) / 2
+    # Each branch stays where it is finite: the one not taken is differentiated too.
+    low = jnp.minimum(rows.values, -20.0)
+    small = low - jnp.exp(low) / 2
     large = jnp.log(jax.nn.softplus(jnp.maximum(rows.values, -20.0)))
     logarithms = jnp.where(rows.values < -20.0, small, large)
     scores = _rows.prepare(logarithms, rows.mask)
@@ -123,12 +132,13 @@ def sigmoid(
     Parameters
     ----------
     logits : (..., keys)
-    bias : finite; added to each logit (−log of the number of keys keeps the total
-        weight of equal logits near 1)
+    bias : finite, broadcasts to `logits`; added to each (−log of the number of keys
+        keeps the total weight of equal logits near 1)
     where : boolean, broadcasts to `logits`
     """
     check_real("bias", bias)
     rows = _rows.prepare(logits, where)
+    check_broadcasts("bias", bias, rows.values.shape)
     return _masked(jax.nn.sigmoid(rows.values + _as(bias, rows)), rows)
 
 
@@ -144,18 +154,21 @@ def scalable_softmax(
     Parameters
     ----------
     logits : (..., keys)
-    scale : s ≥ 0; a number, or an array that broadcasts to `logits`
+    scale : s ≥ 0; a number, or one for each row: an array that broadcasts to (..., 1)
     where : boolean, broadcasts to `logits`
 
     Raises
     ------
     ValueError
-        In an eager call, if `scale` is not a finite number ≥ 0.
+        If `scale` has another shape or, in an eager call, is not a finite number ≥ 0.
     """
     check_real("scale", scale, at_least=0.0)
     rows = _rows.prepare(logits, where)
+    check_broadcasts("scale", scale, (*rows.values.shape[:-1], 1))
     num_keys = jnp.sum(rows.mask, axis=-1, keepdims=True, dtype=rows.values.dtype)
     factor = _as(scale, rows) * jnp.log(jnp.maximum(num_keys, 1.0))
+    # An infinite factor times the distance 0 of the largest logit would be NaN.
+    factor = jnp.minimum(factor, jnp.finfo(factor.dtype).max)
     return _rows.normalise(factor * rows.shifted, rows.mask).astype(rows.dtype)
 
 
@@ -180,22 +193,26 @@ def entmax(
 
     τ makes the row sum to 1.  It is exact, by sorting, for alpha 1.5 and 2, and found
     by bisection to the last bit otherwise; alpha → 1 is the softmax.
+    Where a derivative is beyond about 1e19 (the root of the largest float32), as at the
+    edge of the support for alpha > 2, the gradient is held finite.
     After Peters, Niculae and Martins, "Sparse Sequence-to-Sequence Models" (ACL 2019).
 
     Parameters
     ----------
     logits : (..., keys)
-    alpha : > 1, a Python number
+    alpha : > 1 and at most 1000, a single number, known when tracing
     where : boolean, broadcasts to `logits`
 
     Raises
     ------
+    TypeError
+        If `alpha` is traced or not a number.
     ValueError
-        If `alpha` is not a finite number > 1.
+        If `alpha` is not a single number in its range.
     """
-    check_real("alpha", alpha, above=1.0)
+    power = known_number("alpha", alpha, above=1.0, at_most=_LARGEST_ALPHA)
     rows = _rows.prepare(logits, where)
-    weights = _entmax.project(float(alpha), rows.shifted, rows.mask)
+    weights = _entmax.project(power, rows.shifted, rows.mask)
     return weights.astype(rows.dtype)
 
 

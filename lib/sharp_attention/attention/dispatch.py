@@ -25,12 +25,11 @@ from jaxtyping import Array, Bool, Float
 from sharp_attention._checks import (
     check_choice,
     check_finite,
-    check_real,
-    is_traced,
     require,
 )
 from sharp_attention._typing import ArrayLike
 from sharp_attention.attention import dense, mosaic_gpu, rowblock
+from sharp_attention.attention._arguments import known_number
 from sharp_attention.attention.interface import Settings, Statistics
 
 __all__ = ["attend"]
@@ -69,7 +68,7 @@ def attend(
         and 2.4214 picked from the entropy of each row
     is_causal : whether query i sees only keys 0..i (aligned top left, as in JAX)
     mask : boolean, broadcasts to (batch, heads, queries, keys); False hides a key
-    scale : factor of the logits, a number > 0; 1/√dim if None
+    scale : factor of the logits, a number > 0 known when tracing; 1/√dim if None
     implementation : "dense", "rowblock" or "mosaic_gpu"; None picks one that serves
         here, at present "rowblock" everywhere
     through_entropy : whether gradients follow beta into the entropy; otherwise beta is
@@ -84,6 +83,7 @@ def attend(
     and `Statistics`, each (batch, heads, queries).
     A query whose keys are all hidden has output 0, entropy 0, inverse temperature 1 and
     log-normaliser −inf.
+    Logits have to fit their float type: in float32, up to 2.9e38 in size.
 
     Raises
     ------
@@ -161,10 +161,7 @@ def _check_shapes(query: Array, key: Array, value: Array) -> None:
 def _check_scale(scale: ArrayLike | None, dim: int) -> float:
     if scale is None:
         return 1.0 / math.sqrt(dim)
-    if is_traced(scale):
-        raise TypeError("scale must be a number known when tracing; received a tracer")
-    check_real("scale", scale, above=0)
-    return float(np.asarray(scale))
+    return known_number("scale", scale, above=0)
 
 
 def _check_mask(

@@ -148,6 +148,9 @@ def effective_support(
 def _sums(
     shifted: Float[Array, "*batch keys"], mask: Bool[Array, "*batch keys"]
 ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
+    # The derivative multiplies `shifted` by what arrives before its weight: far down,
+    # where that weight is 0 in double precision too, their product must not overflow.
+    shifted = jnp.maximum(shifted, -1e4)
     exponentials = jnp.where(mask, jnp.exp(shifted), 0.0)
     return jnp.sum(exponentials, axis=-1), jnp.sum(shifted * exponentials, axis=-1)
 

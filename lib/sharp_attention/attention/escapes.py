@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float
 from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import ArrayLike
 from sharp_attention.attention import _rows, activations
+from sharp_attention.attention._arguments import check_broadcasts
 
 __all__ = [
     "differential",
@@ -197,8 +198,7 @@ def selective(
     scores = array if selection is None else jnp.asarray(selection)
     rule = f"of shape {array.shape}"
     require(scores.shape == array.shape, "selection", rule, scores.shape)
-    against = votes(jnp.where(mask, scores, -jnp.inf))
-    left = jnp.where(mask, array, 0.0) - against
+    left = jnp.where(mask, array, 0.0) - votes(jnp.where(mask, scores, -jnp.inf))
     return activations.softmax(left, where=mask).astype(array.dtype)
 
 
@@ -218,7 +218,7 @@ def differential(
     ----------
     logits : e, (..., keys)
     subtracted : e', of the same shape
-    mix : λ, a finite number or an array that broadcasts to `logits`
+    mix : λ, finite, broadcasts to `logits`
     where : boolean, broadcasts to `logits`
 
     Returns
@@ -228,15 +228,15 @@ def differential(
     Raises
     ------
     ValueError
-        If the shapes differ or, in an eager call, `mix` is not finite; or as for
+        If shapes do not fit or, in an eager call, `mix` is not finite; or as for
         `activations.softmax`.
     """
     check_real("mix", mix)
     first, second = jnp.asarray(logits), jnp.asarray(subtracted)
     rule = f"of shape {first.shape}"
     require(second.shape == first.shape, "subtracted", rule, second.shape)
-    one = activations.softmax(first, where=where)
-    other = activations.softmax(second, where=where)
+    check_broadcasts("mix", mix, first.shape)
+    one, other = (activations.softmax(row, where=where) for row in (first, second))
     return (one - jnp.asarray(mix, one.dtype) * other).astype(one.dtype)
 
 

@@ -38,9 +38,12 @@ from sharp_attention.attention.interface import (
 __all__ = ["RowGradients", "RowSums", "backward_block", "forward_block"]
 
 # A hidden key holds HIDDEN; a maximum below FLOOR is raised to it, so that exp of the
-# difference is exactly 0 even in a row without a single visible key.  Both are finite
-# and small enough that no product with them overflows to 0 · inf = NaN.
-_HIDDEN, _FLOOR = -1e24, -1e23
+# difference is exactly 0 even in a row without a single visible key.
+_HIDDEN, _FLOOR = -3e38, -2.9e38
+
+# No logit counts as further below the maximum, so that differences stay finite and no
+# product with them overflows to 0 · inf = NaN.
+_LOWEST = -1e24
 
 
 class RowSums(NamedTuple):
@@ -48,7 +51,7 @@ class RowSums(NamedTuple):
 
     Attributes
     ----------
-    maximum : m, at least −1e23
+    maximum : m, at least −2.9e38
     normaliser : l at temperature 1; 0 for a row without keys
     entropy, beta : H in nats, and the inverse temperature
     sharp_normaliser : z at inverse temperature beta; 0 for a row without keys
@@ -81,7 +84,7 @@ def forward_block(
     """
     logits = _logits(query, key, visible)
     maximum = jnp.maximum(jnp.max(logits, axis=0), _FLOOR)
-    shifted = logits - maximum
+    shifted = jnp.maximum(logits - maximum, _LOWEST)
     normaliser = entropy = jnp.zeros_like(maximum)
     if settings.needs_entropy:
         exponentials = exp_of_nonpositive(shifted)
@@ -107,7 +110,7 @@ def backward_block(
     Float[Array, "rows dim"], Float[Array, "keys dim"], Float[Array, "keys value_dim"]
 ]:
     """Return the block's gradients of `query` (times scale), `key` and `value`."""
-    shifted = _logits(query, key, visible) - sums.maximum
+    shifted = jnp.maximum(_logits(query, key, visible) - sums.maximum, _LOWEST)
     weights = exp_of_nonpositive(sums.beta * shifted) / _safe(sums.sharp_normaliser)
     of_weights = value @ gradients.output.T
     mean = jnp.sum(weights * of_weights, axis=0)

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from sharp_attention._checks import (
     check_finite,
     check_integer,
-    check_no_nan,
+    check_real,
     require,
 )
 from sharp_attention._typing import ArrayLike, Float64
@@ -54,7 +54,7 @@ def inverse_temperature(
     ----------
     entropy : (...), of the softmax row at temperature 1, in nats (not bits, and not
         divided by the log of the number of keys)
-    polynomial : coefficients of r, highest power first
+    polynomial : finite coefficients of r, highest power first
 
     Returns
     -------
@@ -64,10 +64,15 @@ def inverse_temperature(
 
     Raises
     ------
+    TypeError
+        If `entropy` or `polynomial` does not hold real numbers.
     ValueError
-        In an eager call, if `entropy` is NaN or +inf; under ``jax.jit`` NaN stays NaN.
+        If `polynomial` is not finite or, in an eager call, `entropy` is not; under
+        ``jax.jit`` NaN stays NaN.
     """
-    check_no_nan("entropy", entropy)
+    check_real("entropy", entropy)
+    check_real("polynomial", polynomial)
+    require(np.ndim(polynomial) == 1, "polynomial", "one-dimensional", polynomial)
     values = jnp.asarray(entropy)
     values = values.astype(jnp.promote_types(values.dtype, "float32"))
     # As Python numbers the coefficients take on the precision of the entropy.

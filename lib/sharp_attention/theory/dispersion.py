@@ -219,15 +219,21 @@ def min_items_to_disperse(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not a number in its range, or spread / temperature > 1e5.
+        If an argument is not a single number in its range, or spread / temperature
+        > 1e5.
     """
     check_real("weight", weight, above=0, at_most=1)
-    scaled = float(scaled_spread(spread, temperature))
+    scaled = scaled_spread(spread, temperature)
+    arguments = {"spread": spread, "weight": weight, "temperature": temperature}
+    for name, value in arguments.items():
+        require(np.ndim(value) == 0, name, "a single number", value)
     rule = f"<= {_LARGEST_SCALED_SPREAD:g} (the answer has too many digits)"
-    require(scaled <= _LARGEST_SCALED_SPREAD, "spread / temperature", rule, scaled)
+    fits = bool(scaled <= _LARGEST_SCALED_SPREAD)
+    require(fits, "spread / temperature", rule, float(scaled))
     with decimal.localcontext(prec=_DIGITS + 10, Emax=decimal.MAX_EMAX):
-        odds_against = (1 - decimal.Decimal(weight)) / decimal.Decimal(weight)
-        return int(1 + decimal.Decimal(scaled).exp() * odds_against) + 1
+        possible = decimal.Decimal(float(weight))
+        odds_against = (1 - possible) / possible
+        return int(1 + decimal.Decimal(float(scaled)).exp() * odds_against) + 1
 
 
 def output_gap_bound(
