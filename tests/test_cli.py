@@ -124,6 +124,16 @@ class TestReproduce:
         assert message in done.stderr
         assert len(toy.COMPUTED) == computed
 
+    def test_says_which_records_are_damaged(self, tmp_path: Path) -> None:
+        arguments = ("reproduce", "toy", "--quick", "--output", str(tmp_path))
+        invoke(*arguments)
+        record = min(tmp_path.glob(".reproduce/*/record.json"))
+        record.write_bytes(b"")
+        done = invoke(*arguments, "--resume")
+        assert done.exit_code == 0
+        assert "3 of 4 cells are finished" in done.stderr
+        assert f"{record} is damaged: its cell is computed again." in done.stderr
+
     def test_says_when_cells_are_of_another_state_of_the_library(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

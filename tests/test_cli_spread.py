@@ -54,7 +54,9 @@ def test_lengths_and_output_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("smollm2", "nothing.txt"), "nothing.txt"),
+        (("smollm2", "nothing.txt"), "TEXT must be a text file that can be read"),
+        (("smollm2", "nothing.txt"), "received 'nothing.txt': No such file"),
+        (("smollm2", ""), "received '': Is a directory"),
         (("smollm2", "too short"), "at least 16 tokens; received 9"),
         (("smollm2", "a text of words", "--lengths", "64"), "at least 64 tokens"),
         (("smollm2", "a text of words", "--lengths", "2,x"), "whole numbers"),

@@ -81,3 +81,27 @@ def test_a_full_disk_leaves_the_cell_unfinished(
         cells.save(JOB, OUTCOME, 0.0)
     assert not cells.is_finished(JOB)
     assert cells.workspace(JOB).load({"step": 0}) == {"step": 3}
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b'{"rows": [', b"[]", b"{}", b"\xff", b'{"rows": []}']
+)
+def test_a_damaged_record_counts_as_unfinished_and_is_named(
+    cells: Cells, content: bytes
+) -> None:
+    cells.save(JOB, OUTCOME, 0.0)
+    assert not cells.is_damaged(JOB)
+    cells.record(JOB).write_bytes(content)
+    assert cells.is_damaged(JOB)
+    assert not cells.is_finished(JOB)
+    with pytest.raises(ValueError, match=r"record\.json is damaged"):
+        cells.load(JOB)
+    cells.save(JOB, OUTCOME, 0.0)
+    assert cells.is_finished(JOB)
+
+
+def test_a_cell_whose_files_are_gone_is_unfinished(cells: Cells) -> None:
+    cells.save(JOB, OUTCOME, 0.0)
+    cells.load(JOB).files["weights.bin"].unlink()
+    assert cells.is_damaged(JOB)
+    assert cells.finished([JOB]) == []

@@ -113,6 +113,19 @@ def test_survey_counts_cells_of_another_library(
     assert sweep.survey(plan) == sweep.Survey(4, 3, 3)
 
 
+def test_a_damaged_record_is_computed_again(tmp_path: Path) -> None:
+    plan = toy.plan(tmp_path)
+    sweep.run(plan)
+    whole = data_files(tmp_path)
+    record = Cells(tmp_path).record(plan.jobs[1])
+    record.write_bytes(b"")
+    assert sweep.survey(plan) == sweep.Survey(4, 3, 0, (record,))
+    toy.COMPUTED.clear()
+    sweep.run(plan, resume=True)
+    assert len(toy.COMPUTED) == 1
+    assert data_files(tmp_path) == whole
+
+
 def test_progress_starts_with_what_is_kept(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     with pytest.raises(KeyboardInterrupt):

@@ -100,6 +100,8 @@ def _announce(plan: "Plan", resume: bool) -> None:
         say(f"{earlier} and kept.")
     elif found.finished:
         say(f"{earlier}; computing all of them again (--resume would keep them).")
+    for record in found.damaged:
+        say(f"{record} is damaged: its cell is computed again.")
     if resume and found.by_other_library:
         say(
             f"{found.by_other_library} of them were computed by another state of the "

@@ -67,6 +67,9 @@ def _read(text: str) -> str:
         return text
     try:
         return path.read_text(encoding="utf-8")
+    except OSError as error:
+        message = "TEXT must be a text file that can be read, or a text with a space"
+        raise ValueError(f"{message}; received {text!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         message = f"TEXT must be a text file in UTF-8; received {text!r}: {error}"
         raise ValueError(message) from error

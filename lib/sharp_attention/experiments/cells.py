@@ -8,7 +8,8 @@ Layout below the output folder of an experiment::
 
 KEY is `Job.key`. A record is whole or absent, so a kill at any moment costs at most
 the cell that was being computed. Nothing here is deleted except the workspace of a
-cell that is finished.
+cell that is finished. A record that something else has damaged counts as absent, and
+so does one whose files are gone; the next result takes its place.
 """
 
 import json
@@ -33,7 +34,17 @@ class Cells:
 
     def is_finished(self, job: Job) -> bool:
         """Whether the result of `job` can be read."""
-        return self._record(job).is_file()
+        return self.record(job).is_file() and not self.is_damaged(job)
+
+    def is_damaged(self, job: Job) -> bool:
+        """Whether there is a record of `job` that does not hold a result."""
+        try:
+            result = self.load(job)
+        except FileNotFoundError:
+            return False
+        except ValueError:
+            return True
+        return not all(path.is_file() for path in result.files.values())
 
     def workspace(self, job: Job) -> Workspace:
         """Return the scratch space of `job`; its folder need not exist."""
@@ -50,16 +61,23 @@ class Cells:
         ------
         FileNotFoundError
             If it is not finished.
+        ValueError
+            If its record is damaged, naming it.
         """
-        record = json.loads(self._record(job).read_text(encoding="utf-8"))
-        folder = self._folder(job) / "files"
-        return CellResult(
-            parameters=record["parameters"],
-            rows=record["rows"],
-            files={name: folder / name for name in record["files"]},
-            seconds=record["seconds"],
-            library=record["library"],
-        )
+        path, folder = self.record(job), self._folder(job) / "files"
+        text = path.read_bytes()
+        try:
+            record = json.loads(text)
+            return CellResult(
+                parameters=record["parameters"],
+                rows=record["rows"],
+                files={name: folder / name for name in record["files"]},
+                seconds=record["seconds"],
+                library=record["library"],
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"{path} is damaged: {type(error).__name__}: {error}"
+            raise ValueError(message) from error
 
     def save(self, job: Job, outcome: Outcome, seconds: float) -> None:
         """Write the result of `job` atomically, then give back its scratch space."""
@@ -75,11 +93,12 @@ class Cells:
             "files": sorted(outcome.files),
             "rows": [dict(row) for row in outcome.rows],
         }
-        write_atomically(self._record(job), json_bytes(record))
+        write_atomically(self.record(job), json_bytes(record))
         shutil.rmtree(self.workspace(job).folder, ignore_errors=True)
+
+    def record(self, job: Job) -> Path:
+        """Where the record of `job` is, or will be."""
+        return self._folder(job) / "record.json"
 
     def _folder(self, job: Job) -> Path:
         return self.output / ".reproduce" / job.key
-
-    def _record(self, job: Job) -> Path:
-        return self._folder(job) / "record.json"

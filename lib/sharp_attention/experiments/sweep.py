@@ -45,11 +45,14 @@ class Survey:
     finished : how many of them can be reused
     by_other_library : how many of the finished ones were computed by a library whose
         source differs from the present one (the experiment's version is the same)
+    damaged : records that can't be read, or whose files are gone; these cells count as
+        unfinished
     """
 
     cells: int
     finished: int
     by_other_library: int
+    damaged: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,12 @@ class _Task:
 
 def survey(plan: Plan) -> Survey:
     """Look at what earlier runs of `plan` have left in its output folder."""
-    jobs = plan.jobs
-    finished = Cells(plan.output).finished(jobs)
+    cells, jobs = Cells(plan.output), plan.jobs
+    finished = cells.finished(jobs)
     present = library_fingerprint()
     other = sum(result.library != present for result in finished)
-    return Survey(len(jobs), len(finished), other)
+    damaged = tuple(cells.record(job) for job in jobs if cells.is_damaged(job))
+    return Survey(len(jobs), len(finished), other, damaged)
 
 
 def run(

@@ -162,6 +162,22 @@ class TestBert:
         with pytest.raises(ValueError, match=r"config\.json is not JSON"):
             pretrained.load(folder)
 
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"[]", "must hold a JSON object; received a list"),
+            (b"null", "must hold a JSON object; received a NoneType"),
+            (b"\xff\xfe", "is not JSON"),
+            (b"[" * 100_000, "is not JSON"),
+        ],
+    )
+    def test_a_config_that_holds_no_facts_is_named(
+        self, tmp_path: Path, content: bytes, words: str
+    ) -> None:
+        (tmp_path / "config.json").write_bytes(content)
+        with pytest.raises(ValueError, match=rf"config\.json {words}"):
+            pretrained.load(tmp_path)
+
 
 class TestPaths:
     def test_a_folder_without_a_model(self, tmp_path: Path) -> None:

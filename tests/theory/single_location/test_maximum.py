@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from sharp_attention.theory.single_location import maximum
+from sharp_attention.theory.single_location import max_grids, maximum
 from sharp_attention.theory.single_location.heads import Head
 
 
@@ -55,7 +55,7 @@ def test_a_single_token_and_a_key_of_zero():
 
 def test_both_selectors():
     """Just below and just above the signal at which the method changes."""
-    border = maximum.SHARP
+    border = max_grids.SHARP
     signals = border * (1 + 1e-3 * np.array([-1.5, -0.5, 0.5, 1.5]))
     heads = [Head(float(signal), 3, 1.2, 1.44) for signal in signals]
     kept = maximum.moments("softmax", heads).kept

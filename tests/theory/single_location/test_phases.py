@@ -58,8 +58,10 @@ class TestThreshold:
         b = np.linspace(0.1, EDGE, 50)
         assert (np.diff([phases.retrieval_threshold(x) for x in b]) < 0).all()
 
-    def test_no_signal_is_enough_for_equal_weights(self):
-        assert phases.retrieval_threshold(0.0) == math.inf
+    @pytest.mark.parametrize("b", [0.0, 5e-324, 1e-200])
+    def test_no_signal_is_enough_for_equal_weights(self, b):
+        assert phases.retrieval_threshold(b) == math.inf
+        assert phases.phase(b, 1e308) == "dispersed"
 
     def test_the_optimal_line_passes_through_the_triple_point(self):
         # b = sqrt(c) is optimal; it crosses the boundary at c = 2 only.

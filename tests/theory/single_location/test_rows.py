@@ -53,3 +53,18 @@ def test_rows_are_summed_in_double_precision():
 
 def test_no_rows():
     assert rows.evaluate(_moments, [], [], num_outputs=3).shape == (0, 3)
+
+
+@pytest.mark.parametrize("num_fields", [1, rows.LARGEST_TABLE, 5 * rows.LARGEST_TABLE])
+def test_a_sum_over_levels_in_chunks_is_the_sum(num_fields):
+    """Whole, by one level, and where not even one level fits."""
+    levels, steps = jnp.arange(8.0), 1 + jnp.arange(8.0)
+    sizes = []
+
+    def integrate(chunk):
+        sizes.append(len(chunk[0]))
+        return jnp.stack([chunk[0] @ chunk[1], jnp.sum(chunk[1])])
+
+    found = rows.sum_over_levels(integrate, levels, steps, num_fields)
+    np.testing.assert_allclose(found, [168.0, 36.0])
+    assert sizes[0] == (8 if num_fields == 1 else 1)

@@ -1,5 +1,6 @@
 """Heads trained at one length and used at another."""
 
+import inspect
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from population_reference import VALUES
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR
-from sharp_attention.theory.single_location import population
+from sharp_attention.theory.single_location import bayes, population
 from sharp_attention.theory.single_location import size_generalisation as size
 
 ROWS = VALUES["size_generalisation"]["rows"]
@@ -139,6 +140,13 @@ class TestMaxTask:
         found = size.nearly_hard_risk(2, 50.0, 1.0) * 50
         assert found == pytest.approx((2 * math.log(2) - 1) / math.sqrt(math.pi))
 
+    @pytest.mark.parametrize("length", [5, 10**6, 10**60, 10**300])
+    def test_nearly_hard_at_any_length(self, length):
+        # The density of the gap at zero is the mean of the largest score, by parts.
+        found = size.nearly_hard_risk(length, 50.0, 1.0) * 50
+        largest = bayes.mean_score(math.inf, length)
+        assert found == pytest.approx((2 * math.log(2) - 1) * largest, rel=1e-12)
+
     def test_sharper_is_better_up_to_twice_the_log_of_two(self):
         for read_out, sign in ((1.38, 1), (1.39, -1)):
             excess = size.nearly_hard_risk(16, 50.0, read_out) - (read_out - 1) ** 2
@@ -166,8 +174,30 @@ class TestMaxTask:
         (lambda: size.asymptotic_sharpness(1.0, 0.5), "read_out must be >= 1"),
         (lambda: size.length_rescaling(1, 4), "trained_length must be >= 2"),
         (lambda: size.nearly_hard_risk(1, 1.0, 1.0), "length must be >= 2"),
+        (lambda: size.nearly_hard_risk(10**400, 1.0, 1.0), "length must be at most"),
     ],
 )
 def test_bad_input(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (size.train, (None,)),
+        (size.best_read_out, (None, 1.0)),
+        (size.best_sharpness, (None, 1.0)),
+        (size.at_length, (None, 3)),
+        (size.frozen_risk, (size.TrainedHead(1.0, 1.0, 1.0), None)),
+    ],
+)
+def test_what_is_no_task(function, arguments):
+    # Without the hooks of the tests, which look at types before anything is called.
+    with pytest.raises(TypeError, match="task must be a SpikedSLR or a MaxSLR"):
+        inspect.unwrap(function)(*arguments)
+
+
+def test_what_is_no_head():
+    with pytest.raises(TypeError, match="head must be a TrainedHead"):
+        inspect.unwrap(size.frozen_risk)(None, SpikedSLR(1.0, 3))

@@ -11,7 +11,7 @@ from sharp_attention.models.pretrained import tokens
 from sharp_attention.models.pretrained.encoder import Encoder, EncoderSettings
 from sharp_attention.models.pretrained.tokens import Tokenizer
 
-__all__ = ["read"]
+__all__ = ["read", "read_facts"]
 
 
 def read(folder: Path) -> tuple[Encoder, Tokenizer]:
@@ -41,11 +41,29 @@ def read(folder: Path) -> tuple[Encoder, Tokenizer]:
     return encoder, tokens.read_json(folder / "tokenizer.json")
 
 
-def _settings(path: Path) -> EncoderSettings:
+def read_facts(path: Path) -> dict[str, Any]:
+    """Read a ``config.json``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there.
+    ValueError
+        If it does not hold a JSON object, naming it.
+    """
     try:
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    # Text in another encoding, what is no JSON, and brackets in thousands.
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
+    if not isinstance(facts, dict):
+        found = type(facts).__name__
+        raise ValueError(f"{path} must hold a JSON object; received a {found}")
+    return facts
+
+
+def _settings(path: Path) -> EncoderSettings:
+    facts = read_facts(path)
     wanted = {
         "model_type": "bert",
         "hidden_act": "gelu",
@@ -56,6 +74,8 @@ def _settings(path: Path) -> EncoderSettings:
         require(found == value, f"{name} in {path}", repr(value), found)
     for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"):
         require(name in facts, str(path), f"a file that tells {name}", None)
+        is_number = isinstance(facts[name], int | float)
+        require(is_number, f"{name} in {path}", "a number", facts[name])
     return EncoderSettings(
         num_layers=int(facts["num_hidden_layers"]),
         num_heads=int(facts["num_attention_heads"]),

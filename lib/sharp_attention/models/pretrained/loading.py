@@ -1,6 +1,5 @@
 """One door for all models: short names, paths, and what transformers knows."""
 
-import json
 from pathlib import Path
 
 from sharp_attention._checks import check_choice, require
@@ -79,11 +78,8 @@ def _from_gguf(name: str, path: Path, cache: Path | None) -> PretrainedModel:
 
 def _is_bert(folder: Path) -> bool:
     try:
-        text = (folder / "config.json").read_text(encoding="utf-8")
-        facts = json.loads(text)
+        facts = bert_folder.read_facts(folder / "config.json")
     except FileNotFoundError as error:
         message = f"{folder} holds no model: it has no config.json"
         raise FileNotFoundError(message) from error
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{folder / 'config.json'} is not JSON: {error}") from error
     return bool(facts.get("model_type") == "bert")

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import Float64
 from sharp_attention.attention import temperature
-from sharp_attention.tasks.single_location import MaxSLR, Task
+from sharp_attention.tasks.single_location import MaxSLR, Task, check_task
 
 __all__ = ["Estimate", "adaptive_change", "adaptive_log_reach", "sample_changes"]
 
@@ -95,6 +95,7 @@ def sample_changes(
         If the length is random or too long, a number is out of range, or
         `num_samples` < 2.
     """
+    check_task(task)
     check_integer("lengths", task.lengths, at_least=1)
     require(task.max_length < 2**24, "lengths", "< 2**24", task.lengths)
     check_real("sharpness", sharpness, at_least=0)

@@ -17,8 +17,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from sharp_attention._checks import require
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, Task, check_task
 from sharp_attention.theory.single_location import rows, selection, spiked, windows
+from sharp_attention.theory.single_location.affordable import LARGEST
 from sharp_attention.theory.single_location.crowd import (
     LOG_HUGE,
     Crowd,
@@ -27,7 +29,12 @@ from sharp_attention.theory.single_location.crowd import (
     survival,
 )
 from sharp_attention.theory.single_location.heads import Head
-from sharp_attention.theory.single_location.maximum import LONGEST
+from sharp_attention.theory.single_location.max_grids import LONGEST
+from sharp_attention.theory.single_location.steep import (
+    NUM_STEEP,
+    is_steep,
+    steep_crowd_sums,
+)
 
 __all__ = ["bayes_overlaps", "bayes_risk", "inverse_temperature", "mean_score"]
 
@@ -44,6 +51,11 @@ def bayes_risk(task: Task) -> float:
     Parameters
     ----------
     task : SpikedSLR or MaxSLR with lengths of any size
+
+    Raises
+    ------
+    ValueError
+        If the signal is finite and exceeds 1e100.
     """
     check_task(task)
     risk = _max_risk if isinstance(task, MaxSLR) else _spiked_risk
@@ -100,6 +112,8 @@ class _Row(NamedTuple):
 
 
 class _Sizes(NamedTuple):
+    """Numbers of nodes; `fields` is 0 where the crowd is summed as in `steep`."""
+
     levels: int
     fields: int
     is_huge: bool
@@ -107,14 +121,17 @@ class _Sizes(NamedTuple):
 
 def _pair_sum(signal: float, length: int) -> float:
     """E sum_{e != l} p_e p_l = int du n (n - 1) N_1^2 N_0^{n-2}, see `crowd`."""
+    require(signal <= LARGEST, "signal", f"at most {LARGEST:g} or infinite", signal)
     crowd = Crowd.of(length)
     levels, num_levels = windows.level_window("softmax", signal, 0.0, crowd)
     highest = math.sqrt(windows.REACH**2 + 2 * crowd.log_count)
     fields = windows.field_window(signal, -windows.REACH, highest)
     row = _Row(float(signal), crowd, levels, highest)
+    num_fields = rows.rung(fields.num_nodes)
+    is_many = rows.rung(num_levels) * num_fields > rows.LARGEST_TABLE
     sizes = _Sizes(
         levels=rows.rung(num_levels),
-        fields=rows.rung(fields.num_nodes),
+        fields=0 if is_many and is_steep(signal, levels) else num_fields,
         is_huge=crowd.log_count > LOG_HUGE,
     )
     return float(rows.evaluate(_integrate, [row], [sizes], num_outputs=1)[0, 0])
@@ -122,11 +139,29 @@ def _pair_sum(signal: float, length: int) -> float:
 
 def _integrate(row: _Row, sizes: _Sizes) -> Float[Array, "1"]:
     level, steps = row.levels.nodes(sizes.levels)
-    g = jnp.linspace(-windows.REACH, row.highest_field, sizes.fields)
-    log_omega = windows.log_omega("softmax", row.slope * g, level[:, None])
-    killed, first, _ = crowd_sums(
-        log_omega, *gaussian_crowd(g, row.crowd), sizes.is_huge
-    )
+
+    def on_chunk(
+        chunk: tuple[Float[Array, " chunk"], Float[Array, " chunk"]],
+    ) -> Float[Array, "1"]:
+        return _on_levels(row, sizes, *chunk)
+
+    return rows.sum_over_levels(on_chunk, level, steps, sizes.fields or NUM_STEEP)
+
+
+def _on_levels(
+    row: _Row,
+    sizes: _Sizes,
+    level: Float[Array, " chunk"],
+    steps: Float[Array, " chunk"],
+) -> Float[Array, "1"]:
+    if sizes.fields == 0:
+        killed, first, _ = steep_crowd_sums(level, row.slope, row.crowd)
+    else:
+        g = jnp.linspace(-windows.REACH, row.highest_field, sizes.fields)
+        log_omega = windows.log_omega("softmax", row.slope * g, level[:, None])
+        killed, first, _ = crowd_sums(
+            log_omega, *gaussian_crowd(g, row.crowd), sizes.is_huge
+        )
     pairs = row.crowd.one_less * first[:, 0] ** 2
     survivors = survival(killed, row.crowd, row.crowd.two_less)
     return (pairs * survivors @ steps)[None]

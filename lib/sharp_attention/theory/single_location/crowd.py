@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+from jax.scipy import special
 from jaxtyping import Array, Float
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "CrowdSums",
     "crowd_sums",
     "gaussian_crowd",
+    "log_normal_below",
     "survival",
 ]
 
@@ -137,3 +139,12 @@ def survival(killed: Any, crowd: Crowd, share: Number, xp: ModuleType = jnp) -> 
     divisor = xp.where(is_counted, crowd.per_token, 1.0)
     log_power = xp.where(is_counted, xp.log1p(-chance) / divisor, -killed)
     return xp.exp(share * log_power)
+
+
+def log_normal_below(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Logarithm of P(g < x), good to rounding.
+
+    JAX's own has an error of 4e-9 just below -20, where it takes three terms of the
+    asymptotic series; ten leave 1e-18.
+    """
+    return special.log_ndtr(x, 10)

@@ -26,12 +26,25 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy import special
 from jaxtyping import Array, Float
 
 from sharp_attention._typing import Float64
 from sharp_attention.theory.single_location import rows, selection, windows
-from sharp_attention.theory.single_location.crowd import LOG_DENSITY, Crowd
+from sharp_attention.theory.single_location.affordable import (
+    check_affordable,
+    check_representable,
+)
+from sharp_attention.theory.single_location.crowd import (
+    LOG_DENSITY,
+    Crowd,
+    log_normal_below,
+)
+from sharp_attention.theory.single_location.elementwise_grids import (
+    FieldRange,
+    field_range,
+    max_cost,
+    spiked_cost,
+)
 from sharp_attention.theory.single_location.heads import Head, Moments, ReadOut
 
 __all__ = [
@@ -45,16 +58,6 @@ __all__ = [
 LARGEST_WEIGHT = {"erf": 2.0, "sigmoid": 1.0}
 """Supremum of each weight, which normalises it to (0, 1)."""
 
-# A head whose scores vary less than this has weights that are constant.
-FLAT = 1e-150
-
-
-class _Rule(NamedTuple):
-    """Trapezoid rule for g on [lower, upper]."""
-
-    lower: float
-    upper: float
-
 
 class _SpikedRow(NamedTuple):
     slope: float
@@ -64,7 +67,7 @@ class _SpikedRow(NamedTuple):
     w: float
     lean: float
     crowd: Crowd
-    field: _Rule
+    field: FieldRange
 
 
 class _MaxRow(NamedTuple):
@@ -77,7 +80,7 @@ class _MaxRow(NamedTuple):
     lean: float
     along: float
     crowd: Crowd
-    field: _Rule
+    field: FieldRange
     scores: Float64
     weights: Float64
 
@@ -94,7 +97,7 @@ def log_sigmoidal(
     """Logarithm of the normalised weight s."""
     if activation == "sigmoid":
         return -jax.nn.softplus(-scores)
-    return special.log_ndtr(math.sqrt(2) * scores)
+    return log_normal_below(math.sqrt(2) * scores)
 
 
 def rescale(activation: str, head: Head) -> Head:
@@ -119,10 +122,17 @@ def spiked_moments(
     heads : rescaled, with finite overlaps
     offset : added to every score
     refinement : factor on the number of quadrature nodes
+
+    Raises
+    ------
+    ValueError
+        If a signal or q_k is so large that the quadrature would not be affordable.
     """
     table, sizes = [], []
     for head in heads:
-        field, size = _field_rule(activation, head.slope, head.drift, offset)
+        check_representable(head)
+        check_affordable(head, partial(spiked_cost, activation, offset))
+        field, size = field_range(activation, head.slope, head.drift, offset)
         read_out = ReadOut.in_spiked(head)
         lean = math.sqrt(head.signal) * read_out.lean
         crowd = Crowd.of(head.length - 1)
@@ -144,9 +154,16 @@ def max_moments(
     heads : rescaled, with finite overlaps; the signal may be infinite
     offset : added to every score
     refinement : factor on the number of quadrature nodes
+
+    Raises
+    ------
+    ValueError
+        If a signal or q_k is so large that the quadrature would not be affordable.
     """
     table, sizes = [], []
     for head in heads:
+        check_representable(head)
+        check_affordable(head, partial(max_cost, activation, offset))
         row, size = _prepare_max(activation, head, offset, refinement)
         table.append(row)
         sizes.append(size)
@@ -158,7 +175,7 @@ def max_moments(
 def _prepare_max(
     activation: str, head: Head, offset: float, refinement: float
 ) -> tuple[_MaxRow, _MaxSizes]:
-    field, size = _field_rule(activation, head.slope, 0.0, offset)
+    field, size = field_range(activation, head.slope, 0.0, offset)
     read_out = ReadOut.in_max(head)
     steepness = max(abs(head.m_k), 1.0) * refinement
     law = selection.select(head.signal, head.length, windows.GUMBEL_STEP / steepness)
@@ -180,25 +197,6 @@ def _prepare_max(
         scores=num_scores,
     )
     return row, sizes
-
-
-def _field_rule(
-    activation: str, slope: float, drift: float, offset: float
-) -> tuple[_Rule, float]:
-    """Range of g that holds the averages of s and s^2, and its number of nodes.
-
-    Where all weights are tiny the largest scores dominate: s^2 phi peaks at a tilted
-    field, before s saturates.
-    """
-    tilt = 0.0
-    if offset < 0 and slope > FLAT:
-        steep = 2 * slope
-        if activation == "erf":
-            steep = -4 * offset * slope / (1 + 4 * slope**2)
-        tilt = min(steep, -offset / slope)
-    lower, upper = min(0.0, drift) - windows.REACH, max(0.0, drift, tilt)
-    window = windows.field_window(slope, lower, upper + windows.REACH)
-    return _Rule(window.lower, window.upper), window.num_nodes
 
 
 def _integrate_spiked(

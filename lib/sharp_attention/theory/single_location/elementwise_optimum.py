@@ -25,9 +25,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy import optimize, special
 
+from sharp_attention._checks import require
 from sharp_attention._typing import Float64
 from sharp_attention.numerics import gaussian
-from sharp_attention.tasks.single_location import SpikedSLR, Task
+from sharp_attention.tasks.single_location import SpikedSLR, Task, check_task
 from sharp_attention.theory.single_location import rows, selection, windows
 from sharp_attention.theory.single_location.crowd import LOG_DENSITY
 from sharp_attention.theory.single_location.elementwise import log_sigmoidal
@@ -37,6 +38,9 @@ __all__ = ["best_slope_and_offset", "elementwise_bound"]
 # Largest slope that the quadrature of the search resolves, over that of softmax.
 STEEPEST = 3.0
 NUM_STARTS = 3
+
+# The fields of all starts take some hundred megabytes at this signal.
+LARGEST_SPIKED = 40_000.0
 
 
 class _Law(NamedTuple):
@@ -65,7 +69,14 @@ def elementwise_bound(task: Task) -> float:
     Returns
     -------
     risk at the best v, label noise included; it bounds that of erf, sigmoid and linear
+
+    Raises
+    ------
+    ValueError
+        If the signal of the spiked task exceeds 40,000.
     """
+    check_task(task)
+    _check_signal(task)
     bound = _spiked_bound if isinstance(task, SpikedSLR) else _max_bound
     return bound(task) + task.noise**2
 
@@ -77,7 +88,13 @@ def best_slope_and_offset(task: Task, activation: str) -> tuple[float, float]:
     ----------
     task : SpikedSLR or MaxSLR
     activation : "erf" or "sigmoid"
+
+    Raises
+    ------
+    ValueError
+        If the signal of the spiked task exceeds 40,000.
     """
+    _check_signal(task)
     log_others = _log_mean_length(task, less=1)
     if task.signal == 0 or log_others == -math.inf:
         return 0.0, 0.0  # nothing to be told apart: constant weights
@@ -102,6 +119,12 @@ def best_slope_and_offset(task: Task, activation: str) -> tuple[float, float]:
         ]
     log_slope, offset = min(found, key=lambda result: result.fun).x
     return math.exp(log_slope), float(offset)
+
+
+def _check_signal(task: Task) -> None:
+    if isinstance(task, SpikedSLR):
+        rule = f"at most {LARGEST_SPIKED:g} for element-wise weights"
+        require(task.signal <= LARGEST_SPIKED, "signal", rule, task.signal)
 
 
 def _spiked_bound(task: Task) -> float:

@@ -11,8 +11,8 @@ equal steps of log x near 0 and of x further up.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,43 +24,34 @@ from scipy import special as scipy_special
 from sharp_attention._typing import Float64
 from sharp_attention.numerics import gaussian
 from sharp_attention.theory.single_location import rows, selectors, windows
+from sharp_attention.theory.single_location.affordable import (
+    check_affordable,
+    check_representable,
+)
 from sharp_attention.theory.single_location.crowd import (
     LOG_DENSITY,
-    LOG_HUGE,
     Crowd,
     CrowdSums,
     crowd_sums,
+    log_normal_below,
     survival,
 )
-from sharp_attention.theory.single_location.heads import Moments
-from sharp_attention.theory.single_location.spiked import OwnSums, localisation
+from sharp_attention.theory.single_location.hard_grids import (
+    LOWEST,
+    Row,
+    Sizes,
+    max_cost,
+    prepare,
+    spiked_cost,
+    step_of,
+)
+from sharp_attention.theory.single_location.heads import Head, Moments
+from sharp_attention.theory.single_location.spiked import localisation
+from sharp_attention.theory.single_location.steep import OwnSums
 
 __all__ = ["max_moments", "spiked_moments"]
 
-# Weights below e^-42 of one that is typical, and levels as low, do not count.
-LOWEST = -42.0
-STEP = 0.2
 CHUNK = 64
-
-
-class _Row(NamedTuple):
-    """What one integral needs; numbers, or arrays with a leading axis."""
-
-    signal: float
-    crowd: Crowd
-    highest_score: float
-    high_level: float
-    signal_levels: windows.Levels
-
-
-class _Sizes(NamedTuple):
-    """Numbers of nodes; `signal_levels` is 0 at infinite signal."""
-
-    levels: int
-    scores: int
-    all_scores: int
-    signal_levels: int
-    is_huge: bool
 
 
 def spiked_moments(activation: str, signal: float, length: int) -> Moments:
@@ -69,13 +60,19 @@ def spiked_moments(activation: str, signal: float, length: int) -> Moments:
     Returns
     -------
     Moments of single numbers, with T = 0
+
+    Raises
+    ------
+    ValueError
+        If the signal is so large that the quadrature would not be affordable.
     """
     crowd, shift = Crowd.of(length - 1), math.sqrt(signal)
     if activation == "softmax":
-        g, weights = gaussian.trapezoid(step=_step(crowd))
+        g, weights = gaussian.trapezoid(step=step_of(crowd))
         wrong = float(weights @ -np.expm1(_log_all_below(shift + g, crowd)))
         return _moments(1 - wrong, wrong, 1.0, 2 * wrong)
-    row, sizes = _prepare(shift, crowd, is_max=False)
+    _check(signal, length, lambda head: spiked_cost(head.signal, crowd))
+    row, sizes = prepare(shift, crowd, is_max=False)
     found = rows.evaluate(_relu_spiked, [row], [sizes], num_outputs=4)
     kept, lost, squares, misplaced = found[0].tolist()
     right, wrong = _all_negative(shift, crowd)
@@ -90,9 +87,15 @@ def max_moments(activation: str, signal: float, length: int) -> Moments:
     Returns
     -------
     Moments of single numbers, with T = 0
+
+    Raises
+    ------
+    ValueError
+        If the signal is so large that the quadrature would not be affordable.
     """
     crowd = Crowd.of(length)
-    row, sizes = _prepare(signal, crowd, is_max=True)
+    _check(signal, length, lambda head: max_cost(activation, head.signal, crowd))
+    row, sizes = prepare(signal, crowd, is_max=True)
     is_relu = activation == "softplus"
     right = math.exp(-length * math.log(2)) if is_relu else 1.0
     squares = right
@@ -108,11 +111,6 @@ def max_moments(activation: str, signal: float, length: int) -> Moments:
 
 def _moments(kept: float, lost: float, squares: float, misplaced: float) -> Moments:
     return Moments(*(np.asarray(x) for x in (kept, lost, squares, misplaced, 0.0)))
-
-
-def _step(crowd: Crowd) -> float:
-    """Step that resolves the largest score of a crowd."""
-    return 0.2 / max(1.0, math.sqrt(2 * max(crowd.log_count, 0.0)))
 
 
 def _log_all_below(scores: Float64, crowd: Crowd) -> Float64:
@@ -137,37 +135,18 @@ def _all_negative(shift: float, crowd: Crowd) -> tuple[float, float]:
     return float(weights @ below), float(weights @ (negative - below))
 
 
-def _prepare(signal: float, crowd: Crowd, is_max: bool) -> tuple[_Row, _Sizes]:
-    log_count = max(crowd.log_count, 0.0)
-    highest = math.sqrt(windows.REACH**2 + 2 * log_count)
-    steepest = 1 / _step(crowd)
-    signal_levels, num_signal_levels = windows.Levels(0.0, 0.0, 1.0), 0.0
-    if is_max and math.isfinite(signal):
-        steepest = max(steepest, signal / STEP)
-        # The cut at x = 0 is sharp: no average over scores widens the Gumbel factor.
-        signal_levels, num_signal_levels = windows.level_window(
-            "softmax", signal, 0.0, crowd, STEP
-        )
-    elif not is_max:
-        highest = max(highest, signal + windows.REACH)
-    high_level = max(log_count, math.log(highest)) + 42.0
-    row = _Row(signal, crowd, highest, high_level, signal_levels)
-    sizes = _Sizes(
-        levels=rows.rung((high_level - LOWEST) / STEP),
-        scores=rows.rung(-LOWEST / STEP + highest * steepest),
-        all_scores=rows.rung((highest + windows.REACH) * steepest),
-        signal_levels=rows.rung(num_signal_levels) if num_signal_levels else 0,
-        is_huge=crowd.log_count > LOG_HUGE,
-    )
-    return row, sizes
+def _check(signal: float, length: int, cost: Callable[[Head], float]) -> None:
+    head = Head(signal, length, m_k=1.0, q_k=1.0)
+    check_representable(head)
+    check_affordable(head, cost)
 
 
-def _relu_levels(row: _Row, sizes: _Sizes) -> Float[Array, " levels"]:
+def _relu_levels(row: Row, sizes: Sizes) -> Float[Array, " levels"]:
     return jnp.linspace(LOWEST, row.high_level, sizes.levels)
 
 
 def _relu_sums(
-    row: _Row, level: Float[Array, " levels"], v: Float[Array, " scores"], is_huge: bool
+    row: Row, level: Float[Array, " levels"], v: Float[Array, " scores"], is_huge: bool
 ) -> tuple[Float[Array, "levels scores"], CrowdSums]:
     """Log omega of positive scores, and the sums over those of the crowd."""
     x = jax.nn.softplus(v)
@@ -178,7 +157,7 @@ def _relu_sums(
     return log_omega, crowd_sums(log_omega, log_density, ones, is_huge)
 
 
-def _relu_spiked(row: _Row, sizes: _Sizes) -> Float[Array, "4"]:
+def _relu_spiked(row: Row, sizes: Sizes) -> Float[Array, "4"]:
     """Moments of ReLU weights where a score is positive; row.signal is the shift."""
     level = _relu_levels(row, sizes)
     v = jnp.linspace(LOWEST, row.highest_score, sizes.scores)
@@ -201,7 +180,7 @@ def _relu_spiked(row: _Row, sizes: _Sizes) -> Float[Array, "4"]:
     return jnp.sum(integrands, axis=-1) * (level[1] - level[0])
 
 
-def _relu_max(row: _Row, sizes: _Sizes) -> Float[Array, "2"]:
+def _relu_max(row: Row, sizes: Sizes) -> Float[Array, "2"]:
     """B and A of ReLU weights on texts with a positive score."""
     level = _relu_levels(row, sizes)
     v = jnp.linspace(LOWEST, row.highest_score, sizes.scores)
@@ -230,7 +209,7 @@ def _relu_max(row: _Row, sizes: _Sizes) -> Float[Array, "2"]:
 
 
 def _relu_kept(
-    row: _Row,
+    row: Row,
     level: Float[Array, " levels"],
     selector: selectors.Direct | selectors.Sharp,
     v: Float[Array, " scores"],
@@ -244,7 +223,7 @@ def _relu_kept(
 
 
 def _sharp_positive(
-    row: _Row, num_scores: int
+    row: Row, num_scores: int
 ) -> tuple[selectors.Sharp, Float[Array, " scores"]]:
     """Selector on positive scores x = log(1 + e^v) at infinite signal, and v."""
     order = selectors.ORDER
@@ -255,12 +234,12 @@ def _sharp_positive(
     x = jax.nn.softplus(v)
     quadrature = jnp.asarray(gaussian.gauss_legendre(order).weights)
     spacing = jnp.broadcast_to(width * quadrature, nodes.shape).reshape(-1)
-    rivals = jnp.exp(row.crowd.log_count + special.log_ndtr(-x))
+    rivals = jnp.exp(row.crowd.log_count + log_normal_below(-x))
     density = selectors.crowd_density(x, row.crowd) * jax.nn.sigmoid(v)
     return selectors.Sharp(x, rivals, spacing, density, width, jnp.eye(order)), v
 
 
-def _argmax_chance(row: _Row, sizes: _Sizes) -> Float[Array, "1"]:
+def _argmax_chance(row: Row, sizes: Sizes) -> Float[Array, "1"]:
     """Chance that the chosen token has the largest score, and one below a bound.
 
     L int Dx int du omega* exp(-omega*) [int_{x' < x} Dx' exp(-omega*')]^{L-1}.
@@ -271,7 +250,7 @@ def _argmax_chance(row: _Row, sizes: _Sizes) -> Float[Array, "1"]:
         -windows.REACH, row.highest_score, sizes.all_scores // order, order
     )
     density = selectors.crowd_density(nodes, row.crowd)
-    above = jnp.exp(row.crowd.log_count + special.log_ndtr(-nodes))
+    above = jnp.exp(row.crowd.log_count + log_normal_below(-nodes))
     quadrature = jnp.asarray(gaussian.gauss_legendre(order).weights) * width
 
     def at_level(one: Float[Array, ""]) -> Float[Array, ""]:

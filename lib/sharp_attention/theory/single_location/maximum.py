@@ -17,68 +17,43 @@ where n (1 - N) = rivals + beaten(E_g [1 - exp(-omega)]). These are (4.5) to (4.
 slr-population.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from sharp_attention._checks import require
-from sharp_attention.theory.single_location import rows, selectors, windows
+from sharp_attention.theory.single_location import (
+    max_grids,
+    rows,
+    selectors,
+    steep_maximum,
+    windows,
+)
+from sharp_attention.theory.single_location.affordable import (
+    check_affordable,
+    check_representable,
+)
 from sharp_attention.theory.single_location.crowd import (
     LOG_DENSITY,
-    Crowd,
     crowd_sums,
     gaussian_crowd,
     survival,
 )
-from sharp_attention.theory.single_location.heads import Head, Moments, ReadOut
+from sharp_attention.theory.single_location.heads import Head, Moments
+from sharp_attention.theory.single_location.max_grids import LONGEST, Row, Sizes
 
 __all__ = ["moments"]
-
-# The two levels share the score of the teacher, so a wide Gaussian does not smooth the
-# direction in which both move by the same score. Two Gumbel factors are left, and steps
-# of 0.3 in units of the smaller slope leave exp(-pi^2 / 0.3) = 5e-15.
-LEVEL_STEP = 0.3
-
-# From this multiple of the inverse panel width on, the sharp selector is exact (1e-11).
-SHARP = 32.0
 
 # Levels are visited by this many, so that what each chunk needs stays in the cache.
 CHUNK = 16
 
-# The sums of `selectors` would overflow for a crowd of more tokens.
-LONGEST = 10**100
-
-
-class _Row(NamedTuple):
-    """What one integral needs; numbers, or arrays with a leading axis."""
-
-    signal: float
-    m_k: float
-    slope: float
-    stray: float
-    h: float
-    w: float
-    lean: float
-    along: float
-    crowd: Crowd
-    levels: windows.Levels
-    signal_levels: windows.Levels
-    highest_field: float
-
-
-class _Sizes(NamedTuple):
-    """Numbers of nodes; `signal_levels` is 0 where the selector is `Sharp`."""
-
-    levels: int
-    marginal_fields: int
-    fields: int
-    stray_fields: int
-    signal_levels: int
+DEAR = 2.0**31
+"""Terms from which on `steep_maximum` is asked, about half a second."""
 
 
 class _TokenAverages(NamedTuple):
@@ -115,9 +90,24 @@ def moments(activation: str, heads: Sequence[Head], refinement: float = 1.0) -> 
     Raises
     ------
     ValueError
-        If a length exceeds 10**100.
+        If a length exceeds 10**100, or a signal or q_k is so large that the
+        quadrature would not be affordable.
     """
-    prepared = [_prepare(activation, head, refinement) for head in heads]
+    is_dear = np.array([_is_left_to_steep(activation, head) for head in heads], bool)
+    found = np.empty((len(Moments._fields), len(heads)))
+    dear, others = (
+        [head for head, chosen in zip(heads, mask, strict=True) if chosen]
+        for mask in (is_dear, ~is_dear)
+    )
+    if dear:
+        found[:, is_dear] = steep_maximum.moments(dear, refinement)
+    if others:
+        found[:, ~is_dear] = _moments(activation, others, refinement)
+    return Moments(*found)
+
+
+def _moments(activation: str, heads: Sequence[Head], refinement: float) -> Moments:
+    prepared = [max_grids.prepare(activation, head, refinement) for head in heads]
     values = rows.evaluate(
         _INTEGRALS[activation],
         [row for row, _ in prepared],
@@ -128,51 +118,27 @@ def moments(activation: str, heads: Sequence[Head], refinement: float = 1.0) -> 
     return Moments(kept, 1 - kept, squares, 1 - 2 * kept + squares, crossed)
 
 
-def _prepare(activation: str, head: Head, refinement: float) -> tuple[_Row, _Sizes]:
-    crowd = Crowd.of(head.length)
+def _is_left_to_steep(activation: str, head: Head) -> bool:
+    """Whether `steep_maximum` does what would take long here; raise if neither can."""
+    check_representable(head)
     rule = "at most 10**100 in the max task (the Bayes risk takes any length)"
     require(head.length <= LONGEST, "lengths", rule, head.length)
-    read_out = ReadOut.in_max(head)
-    highest = math.sqrt(windows.REACH**2 + 2 * crowd.log_count)
-    steepness = abs(head.m_k) / head.signal if head.signal > 0 else math.inf
-    levels, num_levels = windows.level_window(
-        activation, head.slope, 0.0, crowd, LEVEL_STEP * max(1.0, steepness)
-    )
-    signal_levels, num_signal_levels = windows.Levels(0.0, 0.0, 1.0), 0.0
-    # Widths of a panel that resolve the head's Gumbel factor and the largest score.
-    panels_per_unit = max(1.0, abs(head.m_k) / 2, math.sqrt(2 * crowd.log_count) / 3)
-    if head.signal < SHARP * panels_per_unit:
-        step = LEVEL_STEP * max(1.0, 1 / steepness) if steepness > 0 else math.inf
-        signal_levels, num_signal_levels = windows.level_window(
-            "softmax", head.signal, 0.0, crowd, step
-        )
-        steepest = max(head.signal, abs(head.m_k))
-        fields = windows.field_window(steepest, -windows.REACH, highest)
-        num_fields = fields.num_nodes
-    else:
-        num_fields = selectors.ORDER * (highest + windows.REACH) * panels_per_unit
-    stray = windows.field_window(head.stray, -windows.REACH, highest)
-    marginal = windows.field_window(head.slope, -windows.REACH, highest)
-    row = _Row(
-        *(head.signal, head.m_k, head.slope, head.stray),
-        *(read_out.target_slope, read_out.value_slope, read_out.lean),
-        head.q_kv / head.slope if head.slope > 0 else 0.0,
-        crowd,
-        *(levels, signal_levels, highest),
-    )
-    sizes = _Sizes(
-        levels=rows.rung(refinement * num_levels),
-        marginal_fields=rows.rung(refinement * marginal.num_nodes),
-        fields=rows.rung(refinement * num_fields),
-        stray_fields=rows.rung(stray.num_nodes) if head.stray > 0 else 0,
-        signal_levels=rows.rung(refinement * num_signal_levels)
-        if num_signal_levels
-        else 0,
-    )
-    return row, sizes
+    sizes = max_grids.prepare(activation, head)[1]
+    if max(max_grids.num_terms(sizes) / DEAR, max_grids.cost(sizes)) <= 1:
+        return False
+    check_affordable(head, partial(_cost, activation))
+    return activation == "softmax" and steep_maximum.is_steep_head(head)
 
 
-def _integrate(activation: str, row: _Row, sizes: _Sizes) -> Float[Array, "3"]:
+def _cost(activation: str, head: Head) -> float:
+    """Cost over what is affordable, by the cheaper way."""
+    direct = max_grids.cost(max_grids.prepare(activation, head)[1])
+    if activation == "softmax" and steep_maximum.is_steep_head(head):
+        return min(direct, steep_maximum.cost(head))
+    return direct
+
+
+def _integrate(activation: str, row: Row, sizes: Sizes) -> Float[Array, "3"]:
     selector = _selector(row, sizes)
 
     def on_chunk(levels: _Chunk) -> Float[Array, "4"]:
@@ -188,10 +154,10 @@ def _integrate(activation: str, row: _Row, sizes: _Sizes) -> Float[Array, "3"]:
 
 def _kept_and_mixed(
     activation: str,
-    row: _Row,
+    row: Row,
     selector: Selector,
     levels: _Chunk,
-    sizes: _Sizes,
+    sizes: Sizes,
 ) -> Float[Array, "2"]:
     """Return B and E g_e sum alpha F, summed over some of the levels."""
     level, steps = levels
@@ -207,7 +173,7 @@ def _kept_and_mixed(
 
 
 def _marginal(
-    activation: str, row: _Row, levels: _Chunk, sizes: _Sizes
+    activation: str, row: Row, levels: _Chunk, sizes: Sizes
 ) -> Float[Array, "2"]:
     """Return A and E (sum alpha F)^2; given the score, F has mean `along` g."""
     level, steps = levels
@@ -225,7 +191,7 @@ def _marginal(
     return jnp.stack([squares, same * one_less + pairs * two_less]) @ steps
 
 
-def _selector(row: _Row, sizes: _Sizes) -> Selector:
+def _selector(row: Row, sizes: Sizes) -> Selector:
     lowest, highest = jnp.asarray(-windows.REACH), jnp.asarray(row.highest_field)
     signal = jnp.asarray(row.signal)
     if sizes.signal_levels == 0:
@@ -240,10 +206,10 @@ def _selector(row: _Row, sizes: _Sizes) -> Selector:
 
 def _token_averages(
     activation: str,
-    row: _Row,
+    row: Row,
     level: Float[Array, " levels"],
     fields: Float[Array, " fields"],
-    sizes: _Sizes,
+    sizes: Sizes,
 ) -> _TokenAverages:
     if sizes.stray_fields == 0:
         log_omega = windows.log_omega(activation, row.m_k * fields, level[:, None])
@@ -267,7 +233,7 @@ def _token_averages(
 
 
 def _mixed(
-    row: _Row,
+    row: Row,
     selector: Selector,
     averages: _TokenAverages,
     weight: Float[Array, "levels others"],

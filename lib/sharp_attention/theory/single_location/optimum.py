@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from sharp_attention._checks import check_choice
+from sharp_attention._checks import check_choice, require
 from sharp_attention._typing import ArrayLike, Float64
 from sharp_attention.tasks.single_location import (
     Overlaps,
@@ -45,6 +45,9 @@ ROUNDING = 2e-14
 
 # Softplus is searched up to this slope and then at infinity.
 STEEPEST = 48.0
+
+# Its search takes about ten seconds at these signals.
+LARGEST_SPIKED, LARGEST_MAX = 1000.0, 10.0
 
 # The risk may approach its limit at infinity from below, so that some key longer than
 # that is better than the limit by next to nothing (at most 6e-7 where we looked, at
@@ -90,7 +93,9 @@ def minimise(task: Task, activation: str) -> PopulationOptimum:
     Raises
     ------
     ValueError
-        If the activation is unknown.
+        If the activation is unknown, or the signal so large that the search would not
+        be affordable: finite and above 10 for softplus in the max task, above 1000 for
+        softplus and 40,000 for erf and sigmoid in the spiked one, and above 1e100.
     """
     check_task(task)
     check_choice("activation", activation, ACTIVATIONS)
@@ -154,6 +159,12 @@ def _best_softplus_slope(task: Task) -> float:
     """Return the best m_k of softplus, infinity where no finite one is as good."""
     if task.signal == 0 or task.max_length == 1:
         return 0.0
+    is_spiked = isinstance(task, SpikedSLR)
+    largest = LARGEST_SPIKED if is_spiked else LARGEST_MAX
+    rule = f"at most {largest:g} for softplus"
+    rule += " in the spiked task" if is_spiked else " in the max task, or infinite"
+    is_searched = task.signal <= largest or math.isinf(task.signal)
+    require(is_searched, "signal", rule, task.signal)
 
     def risk(slopes: ArrayLike) -> Float64:
         moments = averages.over_lengths(task, "softplus", slopes)

@@ -110,14 +110,16 @@ def retrieval_threshold(sharpness: float) -> float:
 
     Returns
     -------
-    (1 + b^2/2)^2 / b^2 for b < sqrt(2), at least 2; then 2
+    (1 + b^2/2)^2 / b^2 for b < sqrt(2), at least 2, infinite where a float can't hold
+    it; then 2
     """
     check_real("sharpness", sharpness, at_least=0)
     if sharpness == 0:
         return math.inf
     if sharpness >= ROOT_TWO:
         return 2.0
-    return (1 / sharpness + sharpness / 2) ** 2
+    edge = 1 / sharpness + sharpness / 2
+    return edge * edge  # overflows to infinity, where a power would raise
 
 
 def phase(sharpness: float, signal: float) -> Phase:

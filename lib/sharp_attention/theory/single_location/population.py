@@ -94,7 +94,8 @@ def risk(
         If the activation does not have that parameter.
     ValueError
         If the activation is unknown, a parameter or a key is not finite where it has
-        to be, or a length exceeds 1e300.
+        to be, a length exceeds 1e300, or a signal or q_k is so large that the
+        quadrature would take minutes or gigabytes; the message says what would not.
     """
     values = risks([task], activation, overlaps, **parameters)[0]
     return values if values.ndim else float(values)

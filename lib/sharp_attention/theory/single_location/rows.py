@@ -3,6 +3,8 @@
 The number of quadrature nodes must be known when a function is compiled. It is rounded
 up to a power of two, so that a few compilations serve every row; the rows that share
 one run in a compiled loop.
+
+Levels are visited in chunks where a table of all of them would be large.
 """
 
 from collections import defaultdict
@@ -17,7 +19,15 @@ from jaxtyping import Array, Float, Int
 
 from sharp_attention._typing import Float64
 
-__all__ = ["evaluate", "rung"]
+__all__ = [
+    "LARGEST_TABLE",
+    "evaluate",
+    "rung",
+    "sum_over_levels",
+]
+
+LARGEST_TABLE = 2**22
+"""Entries of a table that are held at once: 32 MiB."""
 
 # The compiled loop takes tables of this many rows, of which it visits the first few.
 BLOCK = 64
@@ -26,6 +36,29 @@ BLOCK = 64
 def rung(num_nodes: float) -> int:
     """Round a number of nodes up to a power of two, at least 128."""
     return max(128, 1 << (int(num_nodes) - 1).bit_length())
+
+
+def sum_over_levels(
+    integrate: Callable[[tuple[Any, Any]], Float[Array, " outputs"]],
+    levels: Float[Array, " levels"],
+    steps: Float[Array, " levels"],
+    num_fields: int,
+) -> Float[Array, " outputs"]:
+    """Sum what `integrate` returns for (some levels, their steps) over all of them.
+
+    Parameters
+    ----------
+    integrate : traceable; its tables have the shape (levels, fields)
+    levels, steps : their number is a power of two
+    num_fields : of each level
+    """
+    chunk = len(levels)
+    while chunk > 1 and chunk * num_fields > LARGEST_TABLE:
+        chunk //= 2
+    if chunk == len(levels):
+        return integrate((levels, steps))
+    chunks = levels.reshape(-1, chunk), steps.reshape(-1, chunk)
+    return jnp.sum(jax.lax.map(integrate, chunks), axis=0)
 
 
 def evaluate(

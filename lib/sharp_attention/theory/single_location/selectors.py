@@ -23,11 +23,14 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy import special
 from jaxtyping import Array, Float
 
 from sharp_attention.numerics import gaussian
-from sharp_attention.theory.single_location.crowd import LOG_DENSITY, Crowd
+from sharp_attention.theory.single_location.crowd import (
+    LOG_DENSITY,
+    Crowd,
+    log_normal_below,
+)
 from sharp_attention.theory.single_location.windows import log_omega
 
 __all__ = ["Direct", "Sharp", "crowd_density", "direct", "sharp"]
@@ -147,7 +150,7 @@ def sharp(
     fields = nodes.reshape(-1)
     t, t_weights = _log_exponential()
     shifted = fields[:, None] + t / signal
-    above = crowd.log_count + special.log_ndtr(-shifted)
+    above = crowd.log_count + log_normal_below(-shifted)
     rivals = jnp.exp(jnp.minimum(above, 300.0)) @ t_weights
     quadrature = jnp.asarray(gaussian.gauss_legendre(ORDER).weights)
     spacing = jnp.broadcast_to(width * quadrature, nodes.shape).reshape(-1)

@@ -17,8 +17,7 @@ from scipy import optimize, special
 
 from sharp_attention._checks import check_integer, check_real, require
 from sharp_attention._typing import ArrayLike, Float64
-from sharp_attention.numerics import gaussian
-from sharp_attention.tasks.single_location import Overlaps, Task
+from sharp_attention.tasks.single_location import Overlaps, Task, check_task
 from sharp_attention.theory.single_location import bayes, population
 
 __all__ = [
@@ -36,6 +35,9 @@ __all__ = [
 # Best sharpnesses are searched between these factors of a typical one.
 SOFTEST, SHARPEST = 0.1, 4.0
 NUM_SCANNED = 9
+
+# Doubles hold the number of tokens.
+LONGEST = 10**300
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def train(task: Task, max_sharpness: float = math.inf) -> TrainedHead:
         If `max_sharpness` is not positive, or infinite where the best is (max task at
         infinite signal).
     """
+    check_task(task)
     check_real("max_sharpness", max_sharpness, above=0, allow_infinite=True)
     sharpness = min(float(max_sharpness), bayes.inverse_temperature(task))
     rule = "finite where the signal of the max task is infinite"
@@ -87,7 +90,13 @@ def best_read_out(task: Task, sharpness: float) -> float:
     ----------
     task : SpikedSLR or MaxSLR
     sharpness : beta >= 0
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
     """
+    check_task(task)
     check_real("sharpness", sharpness, at_least=0)
     moments = population.weight_moments(task, "softmax", sharpness)
     return float(moments.kept / moments.squares)
@@ -95,11 +104,15 @@ def best_read_out(task: Task, sharpness: float) -> float:
 
 def frozen_risk(head: TrainedHead, task: Task) -> float:
     """Risk of a trained head on a task of any length, (8.1), label noise included."""
+    if not isinstance(head, TrainedHead):
+        raise TypeError(f"head must be a TrainedHead; received {head!r}")
+    check_task(task)
     return float(_risk(task, head.sharpness, head.read_out))
 
 
 def at_length(task: Task, length: int) -> Task:
     """Return the same task at another length."""
+    check_task(task)
     return replace(task, lengths=length)
 
 
@@ -123,6 +136,7 @@ def best_sharpness(task: Task, read_out: float) -> float:
         If `read_out` is not positive, or the signal is 0, where nothing is to be
         found.
     """
+    check_task(task)
     check_real("read_out", read_out, above=0)
     require(task.signal > 0, "signal", "> 0", task.signal)
     typical = bayes.inverse_temperature(task)
@@ -205,17 +219,21 @@ def nearly_hard_risk(length: int, sharpness: float, read_out: float) -> float:
 
     Parameters
     ----------
-    length : L >= 2
+    length : L from 2 to 1e300
     sharpness : beta > 0, well above f_0
     read_out : m_v
     """
     check_integer("length", length, at_least=2)
+    require(length <= LONGEST, "length", "at most 1e300", length)
     check_real("sharpness", sharpness, above=0)
     check_real("read_out", read_out)
-    g, weights = gaussian.trapezoid(step=0.02)
-    density = np.exp(-(g**2) / 2) / math.sqrt(2 * math.pi)
-    below = np.exp((length - 2) * special.log_ndtr(g))
-    gap = length * (length - 1) * float(weights @ (density * below))
+    # The two largest scores are near sqrt(2 log L) and vary by its inverse.
+    largest = math.sqrt(2 * math.log(length))
+    step = min(0.02, 0.2 / largest)
+    g = np.linspace(-10.0, 9.5 + largest, math.ceil((19.5 + largest) / step) + 1)
+    log_pairs = math.log(length) + math.log(length - 1) - math.log(2 * math.pi)
+    log_density = log_pairs - g**2 + float(length - 2) * special.log_ndtr(g)
+    gap = float((g[1] - g[0]) * np.sum(np.exp(log_density)))
     first_order = gap / sharpness * read_out * (2 * math.log(2) - read_out)
     return (read_out - 1) ** 2 + first_order
 

@@ -29,6 +29,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from sharp_attention.theory.single_location import rows, windows
+from sharp_attention.theory.single_location.affordable import (
+    check_affordable,
+    check_representable,
+)
 from sharp_attention.theory.single_location.crowd import (
     LOG_DENSITY,
     LOG_HUGE,
@@ -39,8 +43,18 @@ from sharp_attention.theory.single_location.crowd import (
     survival,
 )
 from sharp_attention.theory.single_location.heads import Head, Moments, ReadOut
+from sharp_attention.theory.single_location.steep import (
+    NUM_STEEP,
+    OwnSums,
+    is_steep,
+    steep_crowd_sums,
+    steep_own_sums,
+)
 
-__all__ = ["OwnSums", "localisation", "moments"]
+__all__ = ["localisation", "moments"]
+
+# Terms (levels times fields) that take about ten seconds.
+DEAREST = 2.0**28
 
 Levels = Float[Array, " levels"]
 
@@ -60,22 +74,11 @@ class _Row(NamedTuple):
 
 
 class _Sizes(NamedTuple):
-    """Numbers of nodes, and how the crowd is summed."""
+    """Numbers of nodes, and how the crowd is summed; no `fields` where by `steep`."""
 
     levels: int
     fields: int
     is_huge: bool
-
-
-class OwnSums(NamedTuple):
-    """Averages over the relevant token at each level, as in the module's notation.
-
-    alive holds S[1], S[g], S[g^2]; the others are E omega^j exp(-omega).
-    """
-
-    alive: Float[Array, "levels 3"]
-    first: Levels
-    second: Levels
 
 
 def moments(activation: str, heads: Sequence[Head], refinement: float = 1.0) -> Moments:
@@ -90,6 +93,11 @@ def moments(activation: str, heads: Sequence[Head], refinement: float = 1.0) -> 
     Returns
     -------
     Moments with fields of shape (heads,)
+
+    Raises
+    ------
+    ValueError
+        If a signal or q_k is so large that the quadrature would not be affordable.
     """
     prepared = [_prepare(activation, head, refinement) for head in heads]
     values = rows.evaluate(
@@ -102,6 +110,25 @@ def moments(activation: str, heads: Sequence[Head], refinement: float = 1.0) -> 
 
 
 def _prepare(activation: str, head: Head, refinement: float) -> tuple[_Row, _Sizes]:
+    check_representable(head)
+    row, (num_levels, num_fields) = _window(activation, head)
+    if num_levels * (num_fields or NUM_STEEP) > DEAREST:
+        check_affordable(head, partial(_cost, activation))
+    sizes = _Sizes(
+        levels=rows.rung(refinement * num_levels),
+        fields=rows.rung(refinement * num_fields) if num_fields else 0,
+        is_huge=row.crowd.log_count > LOG_HUGE,
+    )
+    return row, sizes
+
+
+def _cost(activation: str, head: Head) -> float:
+    num_levels, num_fields = _window(activation, head)[1]
+    return num_levels * (num_fields or NUM_STEEP) / DEAREST
+
+
+def _window(activation: str, head: Head) -> tuple[_Row, tuple[float, float]]:
+    """Ranges of levels and fields, and the numbers of nodes that they need."""
     crowd = Crowd.of(head.length - 1)
     read_out = ReadOut.in_spiked(head)
     slope, drift = head.slope, head.drift
@@ -119,28 +146,43 @@ def _prepare(activation: str, head: Head, refinement: float) -> tuple[_Row, _Siz
         *(slope, drift, lean, read_out.target_slope, read_out.value_slope, crowd),
         *(levels, fields.lower, fields.upper),
     )
-    sizes = _Sizes(
-        levels=rows.rung(refinement * num_levels),
-        fields=rows.rung(refinement * fields.num_nodes),
-        is_huge=crowd.log_count > LOG_HUGE,
-    )
-    return row, sizes
+    num_fields = fields.num_nodes
+    is_large = rows.rung(num_levels) * rows.rung(num_fields) > rows.LARGEST_TABLE
+    if activation == "softmax" and is_large and is_steep(slope, levels):
+        num_fields = 0.0
+    return row, (num_levels, num_fields)
 
 
 def _integrate(activation: str, row: _Row, sizes: _Sizes) -> Float[Array, "5"]:
     level, steps = row.levels.nodes(sizes.levels)
-    g = jnp.linspace(row.low_field, row.high_field, sizes.fields)
-    log_omega = windows.log_omega(activation, row.slope * g, level[:, None])
-    sums = crowd_sums(log_omega, *gaussian_crowd(g, row.crowd), sizes.is_huge)
-    own = _own_sums(log_omega, g - row.drift)
+
+    def on_chunk(chunk: tuple[Levels, Levels]) -> Float[Array, "5"]:
+        return _on_levels(activation, row, sizes, *chunk)
+
+    summed = rows.sum_over_levels(on_chunk, level, steps, sizes.fields or NUM_STEEP)
+    elementary = (row.h - row.w) ** 2 + row.lean**2
+    return summed.at[4].add(elementary)
+
+
+def _on_levels(
+    activation: str, row: _Row, sizes: _Sizes, level: Levels, steps: Levels
+) -> Float[Array, "5"]:
+    """Integrals over some of the levels; the last without its elementary part."""
+    if sizes.fields == 0:
+        sums = steep_crowd_sums(level, row.slope, row.crowd)
+        own = steep_own_sums(level, row.slope, row.drift)
+    else:
+        g = jnp.linspace(row.low_field, row.high_field, sizes.fields)
+        log_omega = windows.log_omega(activation, row.slope * g, level[:, None])
+        sums = crowd_sums(log_omega, *gaussian_crowd(g, row.crowd), sizes.is_huge)
+        own = _own_sums(log_omega, g - row.drift)
     survivors = tuple(
         survival(sums.killed, row.crowd, share)
         for share in (1.0, row.crowd.one_less, row.crowd.two_less)
     )
     crossed = _crossed(row, own.alive, sums, survivors)
     localised = localisation(own, sums, survivors, row.crowd) @ steps
-    elementary = (row.h - row.w) ** 2 + row.lean**2
-    return jnp.append(localised, elementary + crossed @ steps)
+    return jnp.append(localised, crossed @ steps)
 
 
 def localisation(
