@@ -116,16 +116,19 @@ def test_every_kind_of_row(kinds):
             assert deviation(mine[i], true[i]) <= allowed, kind
 
 
-def test_differences_of_logits_beyond_the_range_of_floats():
-    """Logits up to 2.85e38 in size, some hidden; the largest may be far below 0."""
+@pytest.mark.parametrize("masked", [True, False])
+def test_differences_of_logits_beyond_the_range_of_floats(masked):
+    """Logits up to 2.85e38 in size; among those not hidden all may be far below 0."""
     key = np.array([1.5, -1.5, 1.4, -1.4, 0, 1e-19], np.float32)[:, None]
     query = np.array([1.9, -1.9, 1, -1, 0, 1e-19], np.float32)[:, None]
     key, query = np.float32(1e19) * key, np.float32(1e19) * query
     mask = np.ones((6, 6), bool)
-    mask[1, 1:] = mask[2, 0] = mask[3, :] = False
+    if masked:
+        mask[1, 1:] = mask[2, 0] = mask[3, :] = False
     value = np.random.default_rng(2).standard_normal((6, 3), np.float32)
     arrays = (array[None, :, None] for array in (query, key, value))
-    inputs = cases.Inputs(*arrays, mask[None, None], value[None, :, None])
+    given = mask[None, None] if masked else None
+    inputs = cases.Inputs(*arrays, given, value[None, :, None])
     settings = cases.settings(scale=1.0, through_entropy=True)
     output, statistics, gradients = cases.evaluate(rowblock, inputs, settings)
     wide = (array.astype(np.float64) for array in (query, key, value))

@@ -149,6 +149,11 @@ def _logits(
     key: Float[Array, "keys dim"],
     visible: Bool[Array, "last_keys rows"] | None,
 ) -> Float[Array, "keys rows"]:
+    if query.shape[-1] == 1:
+        # A sum over one component may be merged with the subtraction of the maximum,
+        # without the rounding that the maximum has seen, and exp of what is left of
+        # large logits is anything.  Two components make it a product of matrices.
+        query, key = (jnp.pad(array, ((0, 0), (0, 1))) for array in (query, key))
     logits = key @ query.T
     if visible is None:
         return logits
