@@ -32,6 +32,8 @@ def key(square: float) -> Overlaps:
         (lambda: population.risk(SpikedSLR(1e10, 3), "softplus", HARD), "signal"),
         (lambda: population.bayes_risk(SpikedSLR(1e101, 3)), "signal"),
         (lambda: population.bayes_risk(MaxSLR(1e101, 10**101)), "signal"),
+        (lambda: population.bayes_risk(MaxSLR(1e200, 3)), "signal"),
+        (lambda: population.minimise(MaxSLR(1e200, 3), "erf"), "signal"),
         (lambda: population.minimise(MAX, "softplus"), "signal"),
         (lambda: population.minimise(SpikedSLR(1e5, 3), "softplus"), "signal"),
         (lambda: population.minimise(SpikedSLR(1e5, 3), "erf"), "signal"),

@@ -44,3 +44,12 @@ def test_where_it_applies():
     assert not steep_maximum.is_steep_head(Head(5.0, 3, 40.0, 1600.0))
     assert not steep_maximum.is_steep_head(Head(40.0, 10**100, 40.0, 1600.0))
     assert not steep_maximum.is_steep_head(Head(math.inf, 3, 40.0, 1600.0))
+
+
+def test_the_cheaper_way_is_taken():
+    """At a signal far above the key the panels are cheaper."""
+    is_left = maximum._is_left_to_steep
+    assert is_left("softmax", Head(50.0, 3, 50.0, 2500.0))
+    assert not is_left("softmax", Head(1e6, 3, 50.0, 2500.0))
+    assert not is_left("softmax", Head(2.0, 3, 2.0, 4.0))
+    assert not is_left("softplus", Head(2.0, 3, 48.0, 2304.0))

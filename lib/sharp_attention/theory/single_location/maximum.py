@@ -17,6 +17,7 @@ where n (1 - N) = rivals + beaten(E_g [1 - exp(-omega)]). These are (4.5) to (4.
 slr-population.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -126,16 +127,17 @@ def _is_left_to_steep(activation: str, head: Head) -> bool:
     sizes = max_grids.prepare(activation, head)[1]
     if max(max_grids.num_terms(sizes) / DEAR, max_grids.cost(sizes)) <= 1:
         return False
-    check_affordable(head, partial(_cost, activation))
-    return activation == "softmax" and steep_maximum.is_steep_head(head)
+    check_affordable(head, lambda other: min(_costs(activation, other)))
+    direct, steep = _costs(activation, head)
+    return steep < direct
 
 
-def _cost(activation: str, head: Head) -> float:
-    """Cost over what is affordable, by the cheaper way."""
+def _costs(activation: str, head: Head) -> tuple[float, float]:
+    """Cost over what is affordable, of either way."""
     direct = max_grids.cost(max_grids.prepare(activation, head)[1])
     if activation == "softmax" and steep_maximum.is_steep_head(head):
-        return min(direct, steep_maximum.cost(head))
-    return direct
+        return direct, steep_maximum.cost(head)
+    return direct, math.inf
 
 
 def _integrate(activation: str, row: Row, sizes: Sizes) -> Float[Array, "3"]:

@@ -18,8 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from sharp_attention._checks import require
 from sharp_attention._typing import Float64
 from sharp_attention.numerics.gaussian import Rule
+from sharp_attention.theory.single_location.affordable import LARGEST
 from sharp_attention.theory.single_location.crowd import LOG_DENSITY, Crowd, survival
 from sharp_attention.theory.single_location.windows import (
     GUMBEL_STEP,
@@ -75,7 +77,14 @@ def select_each(
     ----------
     signal, resolution : as for `select`
     lengths : each >= 1
+
+    Raises
+    ------
+    ValueError
+        If the signal is finite and exceeds 1e100.
     """
+    is_held = signal <= LARGEST or math.isinf(signal)
+    require(is_held, "signal", f"at most {LARGEST:g} or infinite", signal)
     ranges = [_range(signal, length) for length in lengths]
     lower, upper = min(low for low, _ in ranges), max(high for _, high in ranges)
     # The largest of many scores varies on the scale of its inverse.
