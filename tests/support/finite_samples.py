@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from sharp_attention.tasks.single_location import MaxSLR, SpikedSLR, Task
+from sharp_attention.theory.single_location.replica import ReplicaSolution
 
-__all__ = ["case_id", "distance", "reference", "rows", "task_of"]
+__all__ = [
+    "case_id",
+    "distance",
+    "observed",
+    "reference",
+    "rows",
+    "task_of",
+    "worst_distance",
+]
 
 _FILE = Path(__file__).parents[1] / "reference" / "slr-finite-samples.json"
 
@@ -47,3 +56,25 @@ def distance(value: float, target: list[float | None], floor: float) -> float:
     """Deviation in units of max(5 standard errors, floor)."""
     right, error = target
     return float(np.abs(value - right) / max(5 * (error or 0.0), floor))
+
+
+def observed(solution: ReplicaSolution) -> dict[str, float]:
+    """What the file has values for, under its names."""
+    overlaps = solution.overlaps
+    return {
+        "test_mse": solution.test_risk,
+        "train_mse": solution.training_loss,
+        "m_k": overlaps.m_k,
+        "q_k": overlaps.q_k,
+        "m_v": overlaps.m_v,
+        "q_v": overlaps.q_v,
+    }
+
+
+def worst_distance(row: dict[str, Any], solution: ReplicaSolution) -> float:
+    """Largest deviation from a row, in units of what is allowed."""
+    floors = {"test_mse": 2e-3, "train_mse": 2e-3}
+    return max(
+        distance(value, row[name], floors.get(name, 5e-3))
+        for name, value in observed(solution).items()
+    )

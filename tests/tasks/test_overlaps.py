@@ -104,8 +104,28 @@ def test_arrays_are_checked_entry_by_entry():
         Overlaps(np.array([0.5, 1.1]), 1.0, 0.3, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("overlaps", "message"),
+    [
+        ((np.zeros(2), np.ones(3), 0.0, 1.0), "overlaps must be of shapes that broad"),
+        ((np.zeros(0), 1.0, 0.0, 1.0), "m_k must be a number or an array that is not"),
+        ((0.0, 1.0, 0.0, np.ones((2, 0))), r"q_v must be .* not empty; .*\(2, 0\)"),
+    ],
+)
+def test_bad_shapes(overlaps, message):
+    with pytest.raises(ValueError, match=message):
+        Overlaps(*overlaps)
+
+
 def test_bad_vectors():
     key, value, teacher_key, teacher_value = vectors()
+    rule = "teachers must be two vectors of one length"
+    with pytest.raises(ValueError, match=rule):
+        measure_overlaps(key, value, teacher_key, teacher_value[:5])
+    with pytest.raises(ValueError, match=rule):
+        measure_overlaps(1.0, 1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="teachers must be vectors of length 2"):
+        measure_overlaps(key[:1], value[:1], teacher_key[:1], teacher_value[:1])
     with pytest.raises(ValueError, match=r"key must be \(\.\.\., 6\)"):
         measure_overlaps(key[:5], value, teacher_key, teacher_value)
     with pytest.raises(ValueError, match="linearly independent"):

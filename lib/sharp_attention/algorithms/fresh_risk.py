@@ -22,7 +22,12 @@ from sharp_attention._checks import check_real, require
 from sharp_attention._typing import Float64
 from sharp_attention.algorithms.objective import attention_weights
 from sharp_attention.numerics.sobol import sobol_normals
-from sharp_attention.tasks.single_location import Overlaps, SpikedSLR, Task
+from sharp_attention.tasks.single_location import (
+    Overlaps,
+    SpikedSLR,
+    Task,
+    check_task,
+)
 
 __all__ = ["fresh_risk", "read_out_risk"]
 
@@ -85,6 +90,7 @@ def read_out_risk(
     TypeError, ValueError
         If an argument is out of range, or the overlaps describe several heads.
     """
+    check_task(task)
     require(overlaps.shape == (), "overlaps", "those of one head", overlaps.shape)
     check_real("overlaps.q_k", overlaps.q_k)
     risk = task.noise**2

@@ -14,7 +14,7 @@ from jaxtyping import Array
 from sharp_attention._checks import check_choice, check_integer, check_real, require
 from sharp_attention._typing import ArrayLike, Scalar
 from sharp_attention.algorithms.objective import ACTIVATIONS, Data, Head, Penalty
-from sharp_attention.tasks.single_location import Samples, Task, sample
+from sharp_attention.tasks.single_location import Samples, Task, check_task, sample
 
 __all__ = ["Init", "Instance", "Problem", "check_problem", "draw_instance"]
 
@@ -88,6 +88,7 @@ def check_problem(
     TypeError, ValueError
         If one is out of range.
     """
+    check_task(task)
     check_choice("activation", activation, ACTIVATIONS)
     check_integer("dim", dim, at_least=2)
     check_real("sample_ratio", sample_ratio, above=0)

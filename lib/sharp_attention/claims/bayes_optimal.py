@@ -27,11 +27,15 @@ _ours = functools.partial(
 _NOISE = math.sqrt(0.1)
 _SPIKED, _MAX = SpikedSLR(1.0, 2, _NOISE), MaxSLR(math.inf, 2, _NOISE)
 _HARD = SpikedSLR(1.0, 10, math.sqrt(1e-3))
-_POINTS, _DIM, _INSTANCES = 2**10, 100, 12
+_POINTS, _STATE_POINTS = 2**10, 2**13
+_DIM, _INSTANCES = 100, 12
 
 
 def _best(task: Task, ratio: float) -> float:
-    return state_evolution.solve(task, ratio, init="uninformed").test_risk
+    found = state_evolution.solve(
+        task, ratio, init="uninformed", num_points=_STATE_POINTS
+    )
+    return found.test_risk
 
 
 def _excess(activation: str, ratio: float) -> float:
@@ -119,7 +123,8 @@ def _no_hard_phase() -> Measurement:
     gaps = []
     for task in (_SPIKED, _MAX):
         for ratio in (1.0, 2.0, 4.0):
-            branches = state_evolution.solve(task, ratio).branches
+            found = state_evolution.solve(task, ratio, num_points=_STATE_POINTS)
+            branches = found.branches
             risks = [branch.test_risk for branch in branches.values()]
             gaps.append(abs(risks[0] - risks[1]))
     return Measurement(max(gaps))

@@ -39,9 +39,10 @@ class Overlaps:
     Raises
     ------
     ValueError
-        If one is NaN, or if no vectors k, v have these overlaps: then the Gram matrix
-        of (k*, v*, k, v) has an eigenvalue below -1e-9, which the message names (k
-        and v are first divided by their length where it exceeds sqrt(D)).
+        If one is NaN or an empty array, if arrays do not broadcast, or if no vectors
+        k, v have these overlaps: then the Gram matrix of (k*, v*, k, v) has an
+        eigenvalue below -1e-9, which the message names (k and v are first divided by
+        their length where it exceeds sqrt(D)).
     """
 
     m_k: ArrayLike
@@ -59,6 +60,7 @@ class Overlaps:
             can_diverge = field.name in ("m_k", "q_k")
             value = getattr(self, field.name)
             check_real(field.name, value, allow_infinite=can_diverge)
+        self._check_shapes()
         self._check_admissible()
 
     @property
@@ -88,6 +90,22 @@ class Overlaps:
     def values(self) -> list[ArrayLike]:
         """All fields in their order: m_k, q_k, m_v, q_v, m_kv, m_vk, q_kv."""
         return [getattr(self, field.name) for field in fields(self)]
+
+    def _check_shapes(self) -> None:
+        shapes = {
+            field.name: np.shape(getattr(self, field.name)) for field in fields(self)
+        }
+        arrays = {name: shape for name, shape in shapes.items() if shape}
+        for name, shape in arrays.items():
+            require(
+                0 not in shape, name, "a number or an array that is not empty", shape
+            )
+        try:
+            np.broadcast_shapes(*arrays.values())
+            fit = True
+        except ValueError:
+            fit = False
+        require(fit, "overlaps", "of shapes that broadcast against each other", arrays)
 
     def _check_admissible(self) -> None:
         gram = self.gram()
@@ -129,12 +147,17 @@ def measure_overlaps(
     Raises
     ------
     ValueError
-        If the last axes differ, or the teachers are zero or parallel.
+        If the last axes differ or are shorter than 2, or the teachers are zero or
+        parallel.
     """
     vectors = [np.asarray(x, np.float64) for x in (key, value)]
-    teachers = np.asarray([teacher_key, teacher_value], np.float64)
-    require(teachers.ndim == 2, "teachers", "two vectors", teachers.shape)
+    pair = [np.asarray(x, np.float64) for x in (teacher_key, teacher_value)]
+    shapes = pair[0].shape, pair[1].shape
+    is_pair = shapes[0] == shapes[1] and len(shapes[0]) == 1
+    require(is_pair, "teachers", "two vectors of one length", shapes)
+    teachers = np.stack(pair)
     dim = teachers.shape[-1]
+    require(dim >= 2, "teachers", "vectors of length 2 or more", shapes)
     for name, vector in zip(("key", "value"), vectors, strict=True):
         require(vector.shape[-1:] == (dim,), name, f"(..., {dim})", vector.shape)
     k, v = vectors

@@ -170,6 +170,7 @@ def sample(
         If a size is not a positive integer, a teacher has the wrong shape or is not
         finite, or the longest text has more than 2**31 - 1 tokens.
     """
+    check_task(task)
     check_integer("dim", dim, at_least=2)
     check_integer("num_samples", num_samples, at_least=1)
     rule = "< 2**31 for sampling (the theory takes any length)"

@@ -18,9 +18,12 @@ from sharp_attention.theory.single_location.replica_solver import iterate
 NOISE = math.sqrt(0.1)
 TASKS = {"spiked": SpikedSLR(1.0, 2, NOISE), "max": MaxSLR(math.inf, 2, NOISE)}
 
+# Those of the search, so that risks can be compared to all digits.
+POINTS = {"num_points": 2**13}
+
 
 def gradient(task, activation, sample_ratio, ridge_k, ridge_v):
-    channels, groups = replica_setup.prepare(task, activation)
+    channels, groups = replica_setup.prepare(task, activation, **POINTS)
     with jax.enable_x64(True):
         problem = replica_setup.as_problem(task, sample_ratio, ridge_k, ridge_v)
         start = replica_setup.named_start("informed", problem)
@@ -45,7 +48,9 @@ def test_gradient_equals_differences(kind, activation):
         shift = np.eye(2)[side] * step
         high, low = (
             replica.solve(
-                task, activation, 4.0, *(np.array([0.8, 0.6]) * np.exp(d)), tol=1e-11
+                *(task, activation, 4.0, *(np.array([0.8, 0.6]) * np.exp(d))),
+                tol=1e-11,
+                **POINTS,
             ).test_risk
             for d in (shift, -shift)
         )
@@ -58,7 +63,7 @@ def test_the_optimum_is_one():
     assert not best.is_at_bound
     for factors in ((1.3, 1.0), (0.7, 1.0), (1.0, 1.3), (1.0, 0.7)):
         ridges = best.ridge_k * factors[0], best.ridge_v * factors[1]
-        other = replica.solve(TASKS["spiked"], "softmax", 8.0, *ridges)
+        other = replica.solve(TASKS["spiked"], "softmax", 8.0, *ridges, **POINTS)
         assert other.test_risk > best.solution.test_risk
 
 

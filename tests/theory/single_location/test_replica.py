@@ -7,18 +7,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from finite_samples import case_id, distance, reference, rows, task_of
+from finite_samples import (
+    case_id,
+    distance,
+    observed,
+    reference,
+    rows,
+    task_of,
+    worst_distance,
+)
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR
 from sharp_attention.theory.single_location import replica
 
 NOISE = math.sqrt(0.1)
 SPIKED, MAX = SpikedSLR(1.0, 2, NOISE), MaxSLR(math.inf, 2, NOISE)
 LINEAR = SpikedSLR(2.0, 3, NOISE)
-
-# One random point set leaves an error of its own: softmax at small ridge in the max
-# task is the noisiest, 5e-3 in the test risk over seeds with 2^13 points.
-OBSERVED = ["test_mse", "train_mse", "m_k", "q_k", "m_v", "q_v"]
-
 
 # One size for all that is not slow, so that each channel is compiled once.
 POINTS = {"num_points": 2**12}
@@ -28,26 +31,6 @@ POINTS = {"num_points": 2**12}
 def solved(task, activation="softmax", sample_ratio=4.0, ridge=1.0, **settings):
     settings = POINTS | settings
     return replica.solve(task, activation, sample_ratio, ridge, ridge, **settings)
-
-
-def observed(solution: replica.ReplicaSolution) -> dict[str, float]:
-    overlaps = solution.overlaps
-    return {
-        "test_mse": solution.test_risk,
-        "train_mse": solution.training_loss,
-        "m_k": overlaps.m_k,
-        "q_k": overlaps.q_k,
-        "m_v": overlaps.m_v,
-        "q_v": overlaps.q_v,
-    }
-
-
-def worst_distance(row: dict, solution: replica.ReplicaSolution) -> float:
-    floors = {"test_mse": 2e-3, "train_mse": 2e-3}
-    return max(
-        distance(value, row[name], floors.get(name, 5e-3))
-        for name, value in observed(solution).items()
-    )
 
 
 FAST = [
@@ -86,10 +69,9 @@ JUMPING = {"softmax-2-spiked-1.0-0.1-4.0"}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", rows("erm", trust="high"), ids=case_id)
-def test_all_trusted_right_values(row):
-    settings = {"num_points": 2**15, "seed": 1}
+def test_all_trusted_right_values_at_default(row):
     numbers = row["sample_ratio"], row["ridge_k"], row["ridge_v"]
-    found = replica.solve(task_of(row), row["activation"], *numbers, **settings)
+    found = replica.solve(task_of(row), row["activation"], *numbers)
     if case_id(row) in JUMPING:
         assert "several proximal minima" in found.status
         assert found.residual < 1e-3
@@ -119,6 +101,7 @@ def test_warnings_of_all_rows(row):
         assert found.is_trusted
 
 
+@pytest.mark.medium
 def test_quadrature():
     right = reference()["gauss_hermite"]
     found = solved(SPIKED, num_nodes=12)

@@ -27,6 +27,7 @@ SPIKED, MAX = SpikedSLR(1.0, 3, NOISE), MaxSLR(math.inf, 3, NOISE)
 
 @functools.cache
 def solved(task, sample_ratio, init=None, **settings) -> state_evolution.BayesSolution:
+    settings = {"num_points": 2**13} | settings
     return state_evolution.solve(task, sample_ratio, init=init, **settings)
 
 
@@ -49,7 +50,9 @@ def test_right_values(row):
     is_noisy = row["kind"] == "max" and row["sample_ratio"] >= 8
     # Two to three seeds of the reference in the max task differ by 1e-3 themselves.
     floor = 2e-3 if is_noisy else 1e-3
-    found = solved(bayes_task(row), row["sample_ratio"], "uninformed", num_points=2**14)
+    found = state_evolution.solve(
+        bayes_task(row), row["sample_ratio"], init="uninformed"
+    )
     assert found.is_converged
     observed = {
         "test_mse": found.test_risk,
@@ -79,6 +82,7 @@ def is_near_the_edge(row) -> bool:
     return (row["kind"], row["length"], row["sample_ratio"]) in EDGE
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "row", dear_where(is_near_the_edge, bayes_rows("hard_phase_scan"))
 )
@@ -214,6 +218,7 @@ def test_the_solution_is_stationary_for_the_free_entropy(task):
     assert np.abs(elsewhere).max() > 0.1
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", [SpikedSLR, MaxSLR])
 @pytest.mark.parametrize("length", [2, 3])
 def test_risk_falls_with_the_sample_ratio_to_the_population_risk(kind, length):

@@ -60,7 +60,7 @@ def solve(
     ridge_v: float,
     *,
     init: Init = "informed",
-    num_points: int = 2**13,
+    num_points: int = 2**15,
     seed: int = 0,
     num_nodes: int | None = None,
     offset: float = 0.0,
@@ -78,7 +78,7 @@ def solve(
     ridge_k, ridge_v : r_k, r_v >= 0, as in the objective above
     init : "informed" (overlap 0.9 with the teachers), "random" (0.1), overlaps on the
         manifold, or a solution near by
-    num_points : Sobol points for the average over one sample
+    num_points : Sobol points for the average over one sample; see the notes
     seed : of the points
     num_nodes : if given, a tensor Gauss-Hermite rule with as many nodes in each
         direction instead (softmax at length 2 has 4 directions in the spiked task)
@@ -102,6 +102,12 @@ def solve(
     -----
     With a ridge of 0 the minimiser may run away to infinity; the status then says that
     the iteration did not converge, and how long the overlaps have become.
+
+    The points leave an error. Over seeds the default scatters (one standard deviation,
+    length 3, noise variance 0.1) at ridge 1 by at most 2e-4 in the test risk of
+    softmax, 6e-4 in that of linear attention and 9e-4 in the training loss; at ridges
+    of 0.1 and 0.01 by up to 1.4e-3 in the test risk of softmax and by 0.7 % in q_k.
+    A quarter of the points, 2**13, leaves two to six times as much.
     """
     setting = prepare(task, activation, num_points, seed, num_nodes, offset)
     with jax.enable_x64(True):
@@ -120,7 +126,7 @@ def curve(
     ridge_v: float,
     *,
     init: Init = "informed",
-    num_points: int = 2**13,
+    num_points: int = 2**14,
     seed: int = 0,
     num_nodes: int | None = None,
     offset: float = 0.0,
@@ -134,6 +140,7 @@ def curve(
     Parameters
     ----------
     sample_ratios : in any order; all other parameters are those of `solve`
+    num_points : half as many as there, so that a curve of softmax takes seconds
 
     Returns
     -------
@@ -164,7 +171,7 @@ def solve_batch(
     ridge_v: ArrayLike,
     *,
     init: Init = "informed",
-    num_points: int = 2**13,
+    num_points: int = 2**15,
     seed: ArrayLike = 0,
     offset: float = 0.0,
     max_steps: int = 300,

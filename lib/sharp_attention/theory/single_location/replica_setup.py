@@ -15,7 +15,12 @@ from jaxtyping import Array, Float, Int
 from sharp_attention._checks import check_choice, check_integer, check_real, require
 from sharp_attention._typing import ArrayLike, Scalar
 from sharp_attention.channels.proximal import channel
-from sharp_attention.tasks.single_location import MaxSLR, Overlaps, Task
+from sharp_attention.tasks.single_location import (
+    MaxSLR,
+    Overlaps,
+    Task,
+    check_task,
+)
 from sharp_attention.theory.single_location.replica_equations import (
     Channels,
     Groups,
@@ -59,7 +64,7 @@ class Setting(NamedTuple):
 def prepare(
     task: Task,
     activation: str,
-    num_points: int = 2**13,
+    num_points: int,
     seed: int = 0,
     num_nodes: int | None = None,
     offset: float = 0.0,
@@ -75,6 +80,7 @@ def prepare(
     TypeError, ValueError
         If one of them is out of range.
     """
+    check_task(task)
     probabilities = task.length_probabilities
     channels = tuple(channel(activation, length, offset) for length in probabilities)
     pairs = list(zip(channels, probabilities.values(), strict=True))
@@ -94,8 +100,12 @@ def as_problem(
     Raises
     ------
     TypeError, ValueError
-        If the sample ratio is not positive or a ridge is negative or not finite.
+        If one is an array, the sample ratio is not positive, or a ridge is negative or
+        not finite.
     """
+    given = {"sample_ratio": sample_ratio, "ridge_k": ridge_k, "ridge_v": ridge_v}
+    for name, number in given.items():
+        require(np.ndim(number) == 0, name, "one number", number)
     check_real("sample_ratio", sample_ratio, above=0)
     check_real("ridge_k", ridge_k, at_least=0)
     check_real("ridge_v", ridge_v, at_least=0)
