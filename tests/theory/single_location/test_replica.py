@@ -17,7 +17,7 @@ from finite_samples import (
     worst_distance,
 )
 from sharp_attention.tasks.single_location import MaxSLR, Overlaps, SpikedSLR
-from sharp_attention.theory.single_location import replica
+from sharp_attention.theory.single_location import replica, replica_solver
 
 NOISE = math.sqrt(0.1)
 SPIKED, MAX = SpikedSLR(1.0, 2, NOISE), MaxSLR(math.inf, 2, NOISE)
@@ -346,6 +346,19 @@ def test_a_large_offset_turns_erf_off():
     # 1 + erf(-4 + small) is 0: nothing but the noise and the target is left.
     found = replica.solve(SPIKED, "erf", 4.0, 1.0, 1.0, num_points=2**10, offset=-4.0)
     assert found.test_risk == pytest.approx(1.1, abs=2e-2)
+
+
+@pytest.mark.parametrize("num_points", [3, 8, 12, 13])
+def test_points_taken_in_blocks_give_the_same(monkeypatch, num_points):
+    def function(row, others):
+        return (row + others[0] * others[1], row > 3)
+
+    rows = [jnp.arange(num_points) + shift for shift in (0.0, 0.5, 1.5)]
+    whole = function(rows[0], tuple(rows[1:]))
+    monkeypatch.setattr(replica_solver, "_BLOCK", 4)
+    blocks = replica_solver._by_blocks(function, rows[0], tuple(rows[1:]))
+    for one, other in zip(whole, blocks, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.slow
