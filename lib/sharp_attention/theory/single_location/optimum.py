@@ -46,8 +46,8 @@ ROUNDING = 2e-14
 # Softplus is searched up to this slope and then at infinity.
 STEEPEST = 48.0
 
-# Its search takes about ten seconds at these signals.
-LARGEST_SPIKED, LARGEST_MAX = 1000.0, 10.0
+# Its search takes ten seconds at the former signal, more than half a minute at the latter.
+LARGEST_SPIKED, LARGEST_MAX = 1000.0, 20.0
 
 # The risk may approach its limit at infinity from below, so that some key longer than
 # that is better than the limit by next to nothing (at most 6e-7 where we looked, at
@@ -94,7 +94,7 @@ def minimise(task: Task, activation: str) -> PopulationOptimum:
     ------
     ValueError
         If the activation is unknown, or the signal so large that the search would not
-        be affordable: finite and above 10 for softplus in the max task, above 1000 for
+        be affordable: finite and above 20 for softplus in the max task, above 1000 for
         softplus and 40,000 for erf and sigmoid in the spiked one, and above 1e100.
     """
     check_task(task)
