@@ -89,6 +89,7 @@ def assert_close(inputs, chosen, *, gradients, allowed=2e-2):
         assert error <= allowed * np.abs(theirs).max()
 
 
+@pytest.mark.medium
 def test_two_heads_in_the_interpreter():
     """Two tiles of keys, the last one padded, and two heads that share a key."""
     # Each block of 128 queries of a head costs seconds, tiles of keys almost nothing.
@@ -96,6 +97,7 @@ def test_two_heads_in_the_interpreter():
     assert_close(inputs, half.settings(64), gradients=False)
 
 
+@pytest.mark.medium
 def test_gradient_of_queries_in_the_interpreter():
     """Causal, with padding on both sides; the kernel for queries alone."""
     query, key, _ = half.draw(100, 70)

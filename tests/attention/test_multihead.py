@@ -31,6 +31,7 @@ MASKS = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 def test_plain_weights_give_the_layer_itself(layer, tokens, mask):
     mask = None if mask is None else jnp.asarray(mask)

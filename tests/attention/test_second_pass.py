@@ -92,6 +92,7 @@ def test_a_rounded_product_would_miss_the_gate(query_scale):
     assert largest(attend_rounded(*arguments, chosen), exact) > half.OUTPUT_GATE
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("case", GRADIENT.values(), ids=GRADIENT)
 def test_gradients_in_bfloat16(case):
     """Of query, key and value, the statistics being those of the dense path."""

@@ -46,7 +46,7 @@ ROUNDING = 2e-14
 # Softplus is searched up to this slope and then at infinity.
 STEEPEST = 48.0
 
-# Its search takes ten seconds at the former signal, more than half a minute at the latter.
+# At these signals its search takes ten seconds, and half a minute or more.
 LARGEST_SPIKED, LARGEST_MAX = 1000.0, 20.0
 
 # The risk may approach its limit at infinity from below, so that some key longer than
