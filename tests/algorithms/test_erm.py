@@ -23,6 +23,7 @@ def fit(activation="softmax", ridge=1.0, **settings):
     return erm.fit(KEY, TASK, activation, DIM, RATIO, ridge, ridge, **settings)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "activation",
     [

@@ -35,6 +35,7 @@ def test_every_start_is_somewhere_and_counted_once(found):
     np.testing.assert_allclose(found.energy, np.array(energies)[found.minimum])
 
 
+@pytest.mark.medium
 def test_linear_attention_has_a_swapped_minimum_above_the_matched_one(found):
     assert [one.family for one in found.minima[:1]] == ["matched"]
     swapped = [one for one in found.minima if one.family == "swapped"]

@@ -93,6 +93,7 @@ def test_agrees_with_double_precision_everywhere(arguments):
     assert_close(cases.draw(**drawn), cases.settings(**changed))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "kinds", [cases.ROW_KINDS, cases.LONG_ROW_KINDS], ids=["4,096 keys", "longer"]
 )

@@ -17,6 +17,8 @@ from site_pages import SITE, TOP
 
 CHAPTER = sorted(path.stem for path in (TOP / "book").glob("*.ipynb"))[0]
 
+pytestmark = pytest.mark.medium
+
 TOC = {
     "format": "jb-book",
     "root": "book/index",
@@ -56,7 +58,6 @@ def buttons(site: Path, name: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.medium
 def test_chapter_has_all_buttons(site):
     found = buttons(site, f"book/{CHAPTER}.html")
     links = {kind: button["href"] for kind, button in found.items()}

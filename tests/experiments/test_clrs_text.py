@@ -168,6 +168,7 @@ def finished(cell: dict, folder: Path) -> CellResult:
     return CellResult(cell, outcome.rows, files, 1.0, "")
 
 
+@pytest.mark.medium
 def test_cells_become_tables_and_weights(small, tmp_path: Path) -> None:
     results = [finished(CELL | {"seed": seed}, tmp_path) for seed in (0, 1)]
     files = clrs_text.collect(results)

@@ -63,6 +63,7 @@ def test_minimum_is_learned_at_its_smallest_size(shipped) -> None:
     assert rows[rows["arm"] == "softmax"]["accuracy"].mean() >= 0.65
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("sizes", [(8,), pytest.param((12,), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("arm", clrs_text.ARMS)
 def test_shipped_weights_are_tested_again(

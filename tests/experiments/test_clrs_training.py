@@ -44,6 +44,7 @@ def test_losses_are_means_over_fifty_steps_and_fall(undisturbed) -> None:
         assert np.log(69) * 1.5 > losses[0] > losses[1] > 0
 
 
+@pytest.mark.medium
 def test_rules_make_a_difference(undisturbed) -> None:
     (_, softmax), (_, adaptive) = undisturbed.values()
     assert not np.allclose(softmax, adaptive, rtol=1e-4)

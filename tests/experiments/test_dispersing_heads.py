@@ -23,6 +23,7 @@ def by_row():
 
 
 class TestByRow:
+    @pytest.mark.medium
     def test_has_a_line_for_each_head_and_row(self, by_row):
         assert list(by_row.columns) == COLUMNS
         counts = by_row.groupby(["layer", "head"])["num_items"].nunique()
@@ -85,6 +86,7 @@ class TestEscapes:
     def test_has_every_case(self, fall):
         assert set(fall) == set(dispersing_heads.CASES)
 
+    @pytest.mark.medium
     @pytest.mark.parametrize(
         "case", ["no positions", "rotary positions", "growing items, norm"]
     )

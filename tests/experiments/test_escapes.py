@@ -28,6 +28,7 @@ def sets() -> task.Sets:
     return sets._replace(where=jnp.asarray(np.arange(12) < sizes[:, None]))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", escapes.MAPS)
 def test_absorbed_form_equals_the_plain_one(model, sets, name: str) -> None:
     """Also where the weights do not add up to 1 and count levels, not gaps."""
@@ -59,6 +60,7 @@ def test_full_grid_has_each_map_with_each_seed() -> None:
     assert (cells.groupby("trained")["seed"].nunique() == 3).all()
 
 
+@pytest.mark.medium
 def test_measures_are_what_they_say(model) -> None:
     (row,) = escapes.evaluate(model, ("softmax",), 16, 2048, seed=3)
     key = jax.random.fold_in(jax.random.key(escapes._TEST_SEED + 3), 16)

@@ -35,6 +35,7 @@ def test_the_table_is_the_full_grid(shipped) -> None:
     assert (counts == len(escapes.NUM_ITEMS["full"])).all()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", escapes.SHIPPED_WEIGHTS)
 def test_weights_are_evaluated_again(shipped, name: str) -> None:
     path = FOLDER / "weights" / f"{name}.safetensors"
@@ -49,6 +50,7 @@ def test_weights_are_evaluated_again(shipped, name: str) -> None:
         assert row[field] == pytest.approx(expected[field], rel=1e-3)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "name", ["sigmoid", pytest.param("sparsemax", marks=pytest.mark.slow)]
 )

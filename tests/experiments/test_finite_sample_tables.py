@@ -82,6 +82,7 @@ def test_the_shipped_tables_are_the_full_grid(part, rows):
     )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "activation", [pytest.param("softmax", marks=pytest.mark.slow), "linear"]
 )

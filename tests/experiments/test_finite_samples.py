@@ -62,6 +62,7 @@ def test_a_head_is_set_beside_its_prediction(simulated):
     assert abs(simulated["test_risk"] - theory["test_risk"]) < 0.15  # D = 50
 
 
+@pytest.mark.medium
 def test_a_cell_goes_on_from_what_it_saved(simulated, tmp_path, monkeypatch):
     workspace = Workspace(tmp_path)
     fit = erm.fit

@@ -52,6 +52,7 @@ def test_minima_count_every_start(tables):
     assert summary["lowest"].iloc[0] == "matched"
 
 
+@pytest.mark.medium
 def test_each_instance_has_its_row(tables):
     assert tables["dimension.csv"]["instance"].tolist() == [0, 1]
     assert (tables["dimension.csv"]["m_k"] > 0).all()

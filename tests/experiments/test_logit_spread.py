@@ -58,6 +58,7 @@ def test_decoder_windows_are_the_last_sixteenth(
     assert short["spread"] == pytest.approx(spreads[15], rel=1e-4)
 
 
+@pytest.mark.medium
 def test_an_encoder_reads_each_length_again_and_counts_all_rows() -> None:
     model = tiny_models.encoder()
     table = logit_spread.measure(model, TEXT, (16, 64))

@@ -95,6 +95,7 @@ def by_hand(model) -> dict[str, dict[str, np.ndarray]]:
     return table
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("rule", max_retrieval.RULES)
 def test_rows_are_what_was_measured(rows, by_hand, rule: str) -> None:
     row, columns = rows[rule], by_hand[rule]

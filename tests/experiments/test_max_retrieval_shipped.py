@@ -49,6 +49,7 @@ def test_weights_take_half_a_megabyte_each() -> None:
     assert all(file.stat().st_size <= 500_000 for file in files)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("seed", "num_items"),
     [(0, 16), (7, 16), (0, 1024), pytest.param(7, 1024, marks=pytest.mark.slow)],

@@ -49,6 +49,7 @@ def test_pairs_are_as_many_as_asked_and_finite(pairs) -> None:
         assert best < np.inf
 
 
+@pytest.mark.medium
 def test_pairs_are_those_of_the_first_misranked_sets(model, pairs) -> None:
     keys = temperature_fit._keys(temperature_fit._PAIR_SEED, SIZE, 2**13)
     assert len(keys) == 16

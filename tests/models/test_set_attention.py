@@ -69,6 +69,7 @@ def test_forms_are_equal_in_double_precision() -> None:
         compare(*outputs, 1e-13)
 
 
+@pytest.mark.medium
 def test_logits_alone_are_those_of_the_model(inputs) -> None:
     items, query, _ = inputs
     model = build()

@@ -33,6 +33,7 @@ def gradient(task, activation, sample_ratio, ridge_k, ridge_v):
         return sensitivity(problem, groups, *ends, channels=channels)[1]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("kind", "activation"),
     [

@@ -129,6 +129,7 @@ def test_the_optimum_is_the_risk_of_its_head(activation):
         assert risk(*other) > found.risk
 
 
+@pytest.mark.medium
 def test_orderings():
     """Softmax, then softplus, then erf and linear (figure 2 of the paper)."""
     task = SpikedSLR(2.0, 3)
