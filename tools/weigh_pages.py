@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 
 TOP = Path(__file__).resolve().parents[1]
 SITE = TOP / "book" / "_build" / "html"
@@ -29,6 +29,7 @@ SHARED = ("_static", "mathjax", "searchindex.js")
 """Folders and files of the site that all pages share."""
 
 _LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src"}
+_NEEDED = SoupStrainer([*_LOADED, "base"])
 _RELATIONS = {"stylesheet", "icon", "preload", "modulepreload"}
 
 
@@ -77,7 +78,8 @@ def table(site: Path) -> str:
 
 
 def _loads(site: Path, page: str) -> Iterator[str]:
-    soup = BeautifulSoup((site / page).read_text(encoding="utf-8"), "html.parser")
+    text = (site / page).read_text(encoding="utf-8")
+    soup = BeautifulSoup(text, "html.parser", parse_only=_NEEDED)
     # The page for wrong addresses has a base; its links start from the site's root.
     depth = len(Path(page).parts) - 1 if soup.find("base") else 0
     for tag, attribute in _LOADED.items():
