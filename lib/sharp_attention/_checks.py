@@ -29,7 +29,9 @@ def is_traced(*values: Any) -> bool:
     return any(isinstance(value, jax.core.Tracer) for value in values)
 
 
-def require(condition: bool, argument: str, rule: str, received: object) -> None:
+def require(
+    condition: bool | np.bool_, argument: str, rule: str, received: object
+) -> None:
     """Raise ``ValueError`` naming `argument`, `rule` and what was `received`."""
     if not condition:
         raise ValueError(f"{argument} must be {rule}; received {received!r}")
