@@ -52,11 +52,11 @@ def test_closed_minima(cell, activation):
         )
         for cell in CELLS
         for name in SEARCHED
+        # That one has a test of its own.
+        if (str(cell), name) != (BEATEN, "softplus")
     ],
 )
 def test_searched_minima(cell, activation):
-    if (str(cell), activation) == (BEATEN, "softplus"):
-        pytest.skip("has a test of its own")
     check(cell, activation)
 
 

@@ -45,12 +45,9 @@ __all__ = ["BayesSolution", "Branch", "solve"]
 # Coordinates -log(1 - q) at which the iterations begin. A tie of two tokens at 1 - q_k
 # below a thousandth is too rare for the points to see.
 _STARTS = {"uninformed": (0.0, 0.0), "informed": (-math.log(1e-3), -math.log(1e-6))}
-# Overlaps that differ by less belong to one solution.
-_DISTINCT = 1e-3
+_DISTINCT = 1e-3  # overlaps that differ by less belong to one solution
 # The points come in parts, from which the error of an average is known.
 _NUM_PARTS, _FEWEST_POINTS = 8, 64
-# Of the spiked and of the max task.
-_DEFAULT_POINTS = (2**13, 2**15)
 # Standard errors beyond which one free entropy is called larger than another.
 _DECIDED = 3.0
 
@@ -175,7 +172,7 @@ def solve(
     check_task(task)
     check_real("sample_ratio", sample_ratio, above=0)
     if num_points is None:
-        num_points = _DEFAULT_POINTS[isinstance(task, MaxSLR)]
+        num_points = 2**15 if isinstance(task, MaxSLR) else 2**13
     starts = [*_STARTS] if init is None else [init]
     check_choice("init", starts[0], _STARTS)
     _check_limits(num_points, seed, max_steps, tol)
