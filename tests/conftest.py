@@ -7,8 +7,6 @@ import pytest
 
 import compiled
 
-# Two noisy cores: XLA must not spin up a thread pool per xdist worker.
-os.environ.setdefault("XLA_FLAGS", compiled.ONE_THREAD)
 os.environ.setdefault("MPLBACKEND", "agg")
 
 
@@ -25,6 +23,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.option.run_medium |= config.option.run_slow
+    as_users_do = config.option.run_medium
+    # Two noisy cores: XLA must not spin up a thread pool per xdist worker.
+    flags = compiled.ONE_THREAD if as_users_do else compiled.quick_flags()
+    os.environ.setdefault("XLA_FLAGS", flags)
     # Every annotated shape and type of the library is checked in every test.
     from jaxtyping import install_import_hook
 
@@ -32,8 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A hook of this file would see the tests below this folder, and no chapter.
     config.pluginmanager.register(CompiledChapters())
     keep_what_is_compiled()
-    if not config.getoption("--run-slow"):
-        config.pluginmanager.register(LightCompilation())
+    if not config.option.run_slow:
+        config.pluginmanager.register(LightCompilation(kernels=not as_users_do))
 
 
 def keep_what_is_compiled() -> None:
@@ -41,14 +43,16 @@ def keep_what_is_compiled() -> None:
 
     Most of the time of the tests is compilation.
     JAX finds a kept program by what it computes, by versions and by flags.
+    No chapter has programs of these flags, so they lie in a folder of their own.
     """
+    settings = compiled.settings(compiled.KEPT / "tests")
     kept = {
         "jax_compilation_cache_dir": str,
         "jax_persistent_cache_min_compile_time_secs": float,
         "jax_compilation_cache_max_size": int,
     }
     for name, kind in kept.items():
-        jax.config.update(name, kind(compiled.settings()[name.upper()]))
+        jax.config.update(name, kind(settings[name.upper()]))
 
 
 class CompiledChapters:
@@ -57,30 +61,34 @@ class CompiledChapters:
     Other processes that a test starts compile for themselves, as their users' would.
     """
 
-    @staticmethod
-    def pytest_runtest_setup(item: pytest.Item) -> None:
-        for name, value in compiled.settings().items():
-            if name.startswith("JAX_"):
+    def __init__(self) -> None:
+        self.outside = {name: os.environ.get(name) for name in compiled.settings()}
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        inside = item.path.suffix == ".ipynb"
+        for name, value in (compiled.settings() if inside else self.outside).items():
+            if value is None:
                 os.environ.pop(name, None)
-                if item.path.suffix == ".ipynb":
-                    os.environ[name] = value
+            else:
+                os.environ[name] = value
 
 
 class LightCompilation:
     """Lets XLA optimise less where a test is about what is computed, not how fast.
 
-    Most of the time of the tests is compilation. The kernels are compiled as their
-    users compile them, chapters too, and with ``--run-slow`` everything is.
+    Most of the time of the tests is compilation. With ``--run-medium`` the kernels are
+    compiled as their users compile them, and with ``--run-slow`` everything is.
     """
 
-    AS_USERS_DO = "tests/attention", "tests/agreement", "tests/benchmarks"
+    KERNELS = "tests/attention", "tests/agreement"
 
-    def __init__(self) -> None:
+    def __init__(self, *, kernels: bool) -> None:
+        self.full = () if kernels else self.KERNELS
         self.light = False
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         place = item.path.relative_to(item.config.rootpath).as_posix()
-        self.switch(not place.startswith(self.AS_USERS_DO))
+        self.switch(not place.startswith(("tests/benchmarks", *self.full)))
 
     def switch(self, light: bool) -> None:
         """Forget what was compiled the other way."""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from sharp_book import cache
 
 TOP = Path(__file__).resolve().parents[1]
 SITE = TOP / "book" / "_build" / "html"
+LEDGER, LAST_PART = "book/claims", "book/phase-transition"
 TIMEOUT = 300
 """Seconds that one cell may take, as in _config.yml."""
 
@@ -51,20 +53,44 @@ def missing_pages(site: Path) -> list[str]:
     return [page for page in wanted if not (site / f"{page}.html").is_file()]
 
 
+def in_order(names: list[str]) -> list[str]:
+    """Return pages in the order in which they are executed.
+
+    It is that of reading, only that the ledger comes before the last part of the book:
+    it takes longest, and the pages after that part read its verdicts.
+    """
+    rest = [name for name in names if name != LEDGER]
+    place = rest.index(LAST_PART)
+    return [*rest[:place], LEDGER, *rest[place:]]
+
+
+def execute(notebook: str, folder: Path) -> None:
+    """Execute a notebook into a cache.
+
+    One that fails is not cached, so the build meets the failure and reports it.
+    """
+    # Else every kernel warns that others on this machine could listen.
+    KernelManager.transport_encryption.default_value = "auto"
+    executor = load_executor("local-serial", get_cache(folder))
+    executor.run_and_cache(filter_uris=[notebook], timeout=TIMEOUT)
+
+
 def execute_chapters() -> None:
     """Execute the chapters that changed, one on each core, into the build's cache.
 
     Sphinx would execute them one after the other.
-    A chapter that fails is not cached, so the build meets the failure and reports it.
     """
-    # Else every kernel warns that others on this machine could listen.
-    KernelManager.transport_encryption.default_value = "auto"
-    executed = get_cache(cache.choose(TOP))
-    for page in contents():
-        notebook = TOP / f"{page}.ipynb"
-        if notebook.is_file():
-            executed.add_nb_to_project(str(notebook))
-    load_executor("local-parallel", executed).run_and_cache(timeout=TIMEOUT)
+    folder = cache.choose(TOP)
+    executed = get_cache(folder)
+    notebooks = [TOP / f"{page}.ipynb" for page in in_order(contents())]
+    names = [str(notebook) for notebook in notebooks if notebook.is_file()]
+    for name in names:
+        executed.add_nb_to_project(name)
+    changed = {record.uri for record in executed.list_unexecuted()}
+    if changed:
+        tasks = [(name, folder) for name in names if name in changed]
+        with Pool() as pool:
+            pool.starmap(execute, tasks, chunksize=1)
 
 
 def build(builder: str = "html") -> int:

@@ -29,6 +29,14 @@ def test_missing_pages_are_named(tmp_path):
     assert "book/notation" not in build_book.missing_pages(tmp_path)
 
 
+def test_ledger_is_computed_before_what_reads_it():
+    names = build_book.contents()
+    order = build_book.in_order(names)
+    assert sorted(order) == sorted(names)
+    assert order.index("book/claims") < order.index("book/escapes")
+    assert order.index("book/claims") < order.index("book/discrepancies")
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_executed(monkeypatch):
     monkeypatch.setattr(build_book, "execute_chapters", lambda: None)

@@ -1,6 +1,8 @@
 """Chapters are executed in one environment, when built and when tested."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import build_book
@@ -18,3 +20,13 @@ def test_a_build_leaves_what_its_user_has_set(monkeypatch):
     monkeypatch.setattr(os, "environ", {"XLA_FLAGS": "--mine"})
     build_book.main()
     assert os.environ == compiled.settings() | {"XLA_FLAGS": "--mine"}
+
+
+def test_flags_are_those_that_this_jax_knows():
+    # XLA ends the process at a flag that it doesn't know.
+    assert compiled.SIMPLE_CODE in compiled.quick_flags("0.10.2")
+    assert compiled.quick_flags("0.11.0") == compiled.ONE_THREAD
+    code = "import jax; print(jax.numpy.ones(2).sum())"
+    env = os.environ | {"XLA_FLAGS": compiled.quick_flags()}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True)
+    assert done.stdout.split() == [b"2.0"], done.stderr
