@@ -45,14 +45,8 @@ def keep_what_is_compiled() -> None:
     JAX finds a kept program by what it computes, by versions and by flags.
     No chapter has programs of these flags, so they lie in a folder of their own.
     """
-    settings = compiled.settings(compiled.KEPT / "tests")
-    kept = {
-        "jax_compilation_cache_dir": str,
-        "jax_persistent_cache_min_compile_time_secs": float,
-        "jax_compilation_cache_max_size": int,
-    }
-    for name, kind in kept.items():
-        jax.config.update(name, kind(settings[name.upper()]))
+    jax.config.update("jax_compilation_cache_dir", str(compiled.KEPT / "tests"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
 class CompiledChapters:

@@ -88,6 +88,7 @@ def execute_chapters() -> None:
         executed.add_nb_to_project(name)
     changed = {record.uri for record in executed.list_unexecuted()}
     if changed:
+        compiled.make_room()
         tasks = [(name, folder) for name in names if name in changed]
         with Pool() as pool:
             pool.starmap(execute, tasks, chunksize=1)

@@ -6,11 +6,15 @@ JAX finds a kept program by what it computes, by versions and by flags, so nothi
 is used after an edit.
 """
 
+import shutil
 from importlib.metadata import version
 from pathlib import Path
 
 KEPT = Path(__file__).resolve().parents[1] / ".cache" / "compiled"
 """Folder of the chapters' programs."""
+
+LIMIT = 2e9
+"""Bytes of all programs that are kept."""
 
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 """For processes that run side by side: each keeps to its core."""
@@ -34,12 +38,23 @@ def quick_flags(jax: str = version("jax")) -> str:
 
 
 def settings(folder: Path = KEPT) -> dict[str, str]:
-    """Return the environment in which every chapter is executed."""
+    """Return the environment in which every chapter is executed.
+
+    JAX can hold the folder to a size, but then looks at each file in it whenever it
+    writes one, which costs more than most compilations; `make_room` does it once.
+    Nor does it lock the folder then: a file that another chapter has half written is
+    an error that JAX answers with a warning and a compilation.
+    """
     return {
         "JAX_COMPILATION_CACHE_DIR": str(folder),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
-        # With a limit (bytes) JAX locks the folder when it reads and writes. It also
-        # looks at each file before it writes one: programs of a moment cost too much.
-        "JAX_COMPILATION_CACHE_MAX_SIZE": str(2 * 10**9),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "PYTHONWARNINGS": "ignore:Error reading persistent compilation cache",
         "XLA_FLAGS": quick_flags(),
     }
+
+
+def make_room(folder: Path = KEPT, limit: float = LIMIT) -> None:
+    """Remove every program if together they are larger than the limit (bytes)."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    if sum(path.stat().st_size for path in files) > limit:
+        shutil.rmtree(folder)

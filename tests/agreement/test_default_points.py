@@ -42,7 +42,10 @@ def test_negative_control_fewer_points_are_too_few():
     assert max(worst_distance(row, found) for found in draws) > 1
 
 
-@pytest.mark.parametrize(("sample_ratio", "right"), [(16.0, 0.1700), (20.0, 0.1560)])
+@pytest.mark.parametrize(
+    ("sample_ratio", "right"),
+    [pytest.param(16.0, 0.1700, marks=pytest.mark.medium), (20.0, 0.1560)],
+)
 def test_many_samples_of_the_max_task(sample_ratio, right):
     """State evolution; right: means over six seeds of 2^16 points, +- 1e-4."""
     task = MaxSLR(math.inf, 3, math.sqrt(0.1))

@@ -82,6 +82,7 @@ def test_a_cell_goes_on_from_what_it_saved(simulated, tmp_path, monkeypatch):
     assert again["test_risk"] == pytest.approx(simulated["test_risk"], rel=1e-6)
 
 
+@pytest.mark.medium
 def test_descents_end_at_the_minimiser(tmp_path, monkeypatch):
     settings = {
         "gradient descent": {"rate": 0.2, "num_steps": 500},

@@ -58,6 +58,7 @@ def test_each_instance_has_its_row(tables):
     assert (tables["dimension.csv"]["m_k"] > 0).all()
 
 
+@pytest.mark.medium
 def test_paths_begin_at_their_starts_and_go_downhill(tables):
     table = tables["paths.csv"]
     assert table.groupby(["start", "path"]).ngroups == 9

@@ -92,6 +92,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model) -> None:
         path.write_bytes(max_retrieval.weights_bytes(model))
 
 
+@pytest.mark.medium
 def test_one_cell_fits_on_the_first_half_and_judges_the_second(
     tmp_path: Path, small, shipped, pairs
 ) -> None:

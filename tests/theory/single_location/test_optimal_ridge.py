@@ -58,6 +58,7 @@ def test_gradient_equals_differences(kind, activation):
         assert float(found[side]) == pytest.approx((high - low) / (2 * step), abs=1e-6)
 
 
+@pytest.mark.medium
 def test_the_optimum_is_one():
     best = optimal_ridge(TASKS["spiked"], "softmax", 8.0)
     assert np.abs(best.gradient).max() < 1e-3

@@ -239,6 +239,7 @@ def test_limit_of_many_samples():
     assert found.test_risk == pytest.approx(bayes.bayes_risk(task), abs=1e-3)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("row", rows("optimal"), ids=lambda r: str(r)[:60])
 def test_below_the_best_ridges(row):
     found = solved(task_of(row), row["sample_ratio"], "uninformed")
