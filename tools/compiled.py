@@ -22,7 +22,7 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 SIMPLE_CODE = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=1"
 """A third less time of compilation, or better.
 
-What comes out may run a third longer, which counts less in programs that run once.
+What comes out may take half as long again, which counts less in what runs once.
 Only JAX 0.10, that of requirements.txt, knows both flags; a newer one would stop at
 the first.
 """
